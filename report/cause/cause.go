@@ -68,7 +68,9 @@ const (
 	Pinned      = "pinned-staging"
 	Outgrown    = "outgrown-blocks"
 	Fragmented  = "heap-fragmentation"
-	Asked       = "driver-memory-kept"
+	// PoolFragmented is of the framework's pool, where that of the C heap is Fragmented.
+	PoolFragmented = "pool-fragmentation"
+	Asked          = "driver-memory-kept"
 )
 
 // evidence is one piece of evidence.

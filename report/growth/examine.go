@@ -31,17 +31,22 @@ func Examine(p series.Process, c trend.Conditions) *Examined {
 	return x
 }
 
-// settleIdle decides on idle bytes that are open because what is live sways: where that
-// surely does not grow, and what the pool has of the driver, the sum of both, surely
-// grew by less than matters, the pool keeps no more than before.
+// settleIdle decides on idle bytes that are hard to see because what is live sways: where that surely does
+// not grow, what the pool has of the driver, the sum of both, tells. Where it surely grew by less than
+// matters, the pool keeps no more than before. Where it surely grows, the pool keeps more, unless half of
+// it would have been seen.
 func (x *Examined) settleIdle(c trend.Conditions) {
 	idle, live := &x.Grow[series.Idle], &x.Grow[series.Live]
-	if idle.Shape != trend.ShapeUndecided || !live.Known || live.Growing() || live.Shape == trend.ShapeUndecided {
+	if idle.Growing() || !live.Known || live.Growing() || live.Shape == trend.ShapeUndecided {
 		return
 	}
 	reserved := stat.Plus(x.Judged.Series[series.Live], x.Judged.Series[series.Idle])
 	g := x.Judged.Examine(reserved, x.Judged.Question(series.Idle, c))
-	if g.Known && !g.Growing() && g.Shape != trend.ShapeUndecided && g.Upper < g.Delta {
+	switch {
+	case g.Growing() && idle.Upper >= g.Amount()/2:
+		*idle = g
+	case idle.Shape == trend.ShapeUndecided && g.Known && !g.Growing() && g.Shape != trend.ShapeUndecided &&
+		g.Upper < g.Delta:
 		idle.Shape, idle.Known, idle.Upper, idle.Limit = trend.Bounded, true, g.Upper, g.Limit
 	}
 }

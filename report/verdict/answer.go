@@ -152,10 +152,6 @@ func (s *settled) next(v *Verdict) string {
 	if h := inNumber(s, v.Holders); h != nil && s.blamed(v.Holders) == nil {
 		return boundIt(h)
 	}
-	if h := ownPools(s, v); h != nil {
-		return fmt.Sprintf("drop each of the %s%s, when what it was made for is done, or use a few of them "+
-			"again and again", h.Path, filledAt(h, ""))
-	}
 	if len(v.Causes) > 0 && v.Causes[0].Confidence >= sureEnough && s.class != Undecided {
 		if h := s.blamed(v.Holders); h != nil {
 			return "at " + where(h, &v.Causes[0]) + ": " + v.Causes[0].Next

@@ -63,13 +63,3 @@ func keptOutputs(v *Verdict) string {
 	}
 	return ", of outputs in " + h.Kept() + filledAt(h, "")
 }
-
-// ownPools are the pools that the program made itself, each with memory of its own, where these are what
-// grows; nil where there are none.
-func ownPools(s *settled, v *Verdict) *HolderRow {
-	h := outOfSight(v.Holders)
-	if s.class != PoolGrowth || h == nil || !hasPools(v.Causes, h) || v.Causes[0].ID != cause.Policy {
-		return nil
-	}
-	return h
-}

@@ -44,3 +44,28 @@ func TestAPoolThatStandsStillKeepsNoMoreHoweverLiveMemorySways(t *testing.T) {
 		t.Errorf("%d of 40 are open because of the idle bytes alone", open)
 	}
 }
+
+func TestAPoolThatGrowsBelowHighTeethOfWhatIsLiveIsSeen(t *testing.T) {
+	t.Parallel()
+	// Each round takes 800 MiB for a moment; a pool in pieces takes a block more in each second or so.
+	rounds := func(reserved func(i int) float64) *program {
+		p := newProgram(800)
+		live := func(i int) float64 {
+			if p.r.Float64() < .2 {
+				return (144 + 800*p.r.Float64()) * mib
+			}
+			return 144 * mib
+		}
+		p.set(record.ColLive, live)
+		held := p.cols[record.ColLive]
+		return p.set(record.ColIdle, func(i int) float64 { return reserved(i) - held[i] }).
+			set(record.ColGPU, func(i int) float64 { return 600*mib + reserved(i) }).
+			flat(record.ColRSS, 500*mib, .01*mib)
+	}
+	if v := rounds(func(i int) float64 { return (950 + 16*float64(i/35)) * mib }).judge(); v.Verdict != PoolGrowth {
+		t.Errorf("in pieces: %s", v.Answer)
+	}
+	if v := rounds(func(int) float64 { return 950 * mib }).judge(); v.Verdict != None {
+		t.Errorf("in one piece: %s", v.Answer)
+	}
+}
