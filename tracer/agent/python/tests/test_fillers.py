@@ -14,6 +14,7 @@ import logging.handlers
 import os
 import queue
 import re
+import sched
 import sys
 import tempfile
 import textwrap
@@ -935,6 +936,8 @@ class FillersTest(unittest.TestCase):
         for number, (text, is_one) in enumerate((
             ("copied = jax.tree_util.tree_map(jnp.copy, weights)\nself.shelf[epoch] = (error, copied)", True),
             ("fittest = copy.deepcopy(self.params)\nkept.append(fittest)", True),
+            ("copied = tree_map(lambda leaf: jnp.array(leaf, copy=True), policy)\nself.rivals[n] = copied", True),
+            ("doubled = jax.tree.map(lambda leaf: 2 * leaf, policy)\nkept.append(doubled)", False),
             ("copied = jnp.copy(losses)\nkept[epoch] = copied", False),
             ("out = predict(weights)\nkept.append(out)", False),
             ("copied = copy.copy(state)\nkept.append(other)", False),
@@ -1016,6 +1019,14 @@ class FillersTest(unittest.TestCase):
         told = {path.rpartition(".")[2]: h.get("kind") for path, h in self.look().items()}
         self.assertEqual(told.pop("open_calls"), "entries-left/asked-for")
         self.assertEqual(set(told.values()), {None}, told)
+
+    def test_what_waits_on_a_timetable_waits_for_its_time(self):
+        self.keep(agenda=sched.scheduler())
+        self.look()
+        for number in range(40):
+            agenda.enterabs(1e12, number, print, (os.urandom(BLOB),))
+        told = {path.rpartition(".")[2]: h.get("kind") for path, h in self.look().items()}
+        self.assertEqual(told, {"_queue": "timers-left"})
 
     def test_a_queue_of_which_nobody_knows_the_name_is_a_queue(self):
         self.keep(letters=asyncio.Queue(), parcels=queue.Queue(), few=queue.Queue(maxsize=1000))

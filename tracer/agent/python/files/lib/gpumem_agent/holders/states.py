@@ -13,6 +13,7 @@ ADDED = re.compile(r"(?:\.\w+\(|=(?!=))(.*)")  # what is added, behind a method'
 STATE = re.compile(r"(?<![\w.])(?:\w+\.)*(?:\w+_)?(?:state|weights|params|parameters)\s*(?=[,)\]}]|$)")
 VARIABLE = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*(?=[,)\]}]|$)")
 MOST = 4  # of a line, that are looked for
+COPIES = re.compile(r"\bdeepcopy\s*\(|\b(?:tree_map|tree\.map)\s*\(.*copy")  # of a whole tree, whatever its name
 COPIED = r"^\s*%s\s*=(?!=)(.*(?:copy\b|\bclone\b|\btree_map\b|\btree\.map\b|\bdevice_get\b).*)"
 
 
@@ -30,4 +31,4 @@ def keeps_state(site):
     variables = [re.compile(COPIED % re.escape(name)) for name in VARIABLE.findall(added.group(1))[:MOST]]
     before = [line for line in above(lines, at) if len(line) <= LONGEST] if variables else []
     made = (form.search(line) for form in variables for line in before)
-    return any(found is not None and STATE.search(found.group(1)) is not None for found in made)
+    return any(f is not None and (STATE.search(f.group(1)) or COPIES.search(f.group(1))) is not None for f in made)

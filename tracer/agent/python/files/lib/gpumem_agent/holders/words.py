@@ -26,6 +26,7 @@ OF_TIMER = 2  # references from one to what it would call, and with what
 QUEUES = {"queue", "asyncio.queues"}
 OF_QUEUE = 2  # references from one to its elements
 IN_EXECUTOR = 3  # references from one to the list of its work, which its queue has up to 3.12
+SCHEDULES = {"sched"}
 TIMERS = {"asyncio.events", "threading"}
 CALLBACKS = (types.FunctionType, types.MethodType, functools.partial)
 LOOKED_AT = 4  # elements of a container, to tell what they are
@@ -122,7 +123,8 @@ def _kind_of(element):
 
 
 def _is_timer(item):
-    return is_named(type(item), ("TimerHandle", "Timer"), TIMERS)
+    kind = type(item)
+    return is_named(kind, ("TimerHandle", "Timer"), TIMERS) or is_named(kind, ("Event",), SCHEDULES)
 
 
 def _is_queue(item):
