@@ -3,6 +3,7 @@ package growth
 import (
 	"math"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -82,8 +83,9 @@ func (x *Examined) stillHeld() (from, at, bytes, count float64) {
 // fault and as many of their twins: cut after 10 s, this decides on 26 twins and on none with a fault, and of
 // the 290 of these that were cut after 8 s, too, on 12 twins and on 2 with a fault.
 //
-// Where no more than slowSeen a second can have gone unseen, and it does not surely rise, the bound may be wider,
-// and the device older: a heap creeps by some hundred KiB a second until it has settled.
+// Where no more than slowSeen a second can have gone unseen, and it does not surely rise by what matters, the
+// bound may be wider, and the device older: a heap creeps by some hundred KiB a second until it has settled. These
+// and hasSettled were chosen on 60 further programs with a fault and their twins, cut after 10 and 20 s.
 const (
 	youngSeen = 2 * mib
 	youngWide = 2
@@ -100,8 +102,37 @@ func (x *Examined) settleYoung() {
 		return
 	}
 	young := lived < series.StartAlive && g.Upper <= youngWide*g.Limit && g.Upper <= youngSeen*g.Span
-	slow := lived < slowFor && g.Low <= 0 && g.Upper <= slowWide*g.Limit && g.Upper <= slowSeen*g.Span
+	slow := lived < slowFor && g.Low*g.Span <= g.Delta && g.Upper <= slowWide*g.Limit && g.Upper <= slowSeen*g.Span
 	if young || slow {
 		g.Settle(trend.Flat, g.Upper)
+	} else if lived < series.StartAlive && x.hasSettled() {
+		g.Settle(trend.Step, slowSeen*g.Span)
 	}
+}
+
+// settledFor is for how many seconds the host's memory must have stood still, at about the end of a start in
+// which it rose by far more: a program compiles its kernels in its first rounds, and loads what these need.
+const settledFor = 4.
+
+// hasSettled reports whether host memory rose no more than a heap creeps by in the last seconds, and none of the
+// device's is higher than before: what has only just begun to grow is not over.
+func (x *Examined) hasSettled() bool {
+	l := x.Judged
+	end := l.Clock[len(l.Clock)-1]
+	since := end - settledFor
+	if since < l.Clock[0] {
+		return false
+	}
+	device := *l
+	if live, idle := l.Series[series.Live], l.Series[series.Idle]; live != nil && idle != nil {
+		device.Series[series.Idle] = stat.Plus(live, idle) // what it has of the driver, whatever moves in it
+	}
+	for _, k := range [...]series.Key{series.Live, series.Idle, series.Untracked, series.Device} {
+		before := device.Highest(k, l.Clock[0], since)
+		if device.Series[k] != nil && device.Highest(k, since, end) > before+l.Delta(k) {
+			return false
+		}
+	}
+	rise := l.Highest(series.Host, since, end) - l.Level(series.Host, since)
+	return rise <= slowSeen*settledFor
 }

@@ -1,6 +1,7 @@
 package growth
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/gpumem/gpumem/report/series"
@@ -15,18 +16,23 @@ var firstUses = [][2]float64{{0, 959.5}, {.1, 961}, {.3, 962.6}, {.8, 966.6}, {1
 
 // hostOfYoungDevice is the trend of such memory times a factor, judged after so many seconds.
 func hostOfYoungDevice(seconds, factor float64) *trend.Growth {
+	return hostBeside(seconds, firstUses, factor, func(float64) float64 { return 700 * mib })
+}
+
+// hostBeside is the trend of host memory that is seen so, times a factor, beside a device.
+func hostBeside(seconds float64, seen [][2]float64, factor float64, device func(t float64) float64) *trend.Growth {
 	rows := int(seconds * 28)
-	clock, device, host := make([]float64, rows), make([]float64, rows), make([]float64, rows)
+	clock, held, host := make([]float64, rows), make([]float64, rows), make([]float64, rows)
 	at := 0
 	for i := range rows {
 		t := float64(i) / 28
-		for at+1 < len(firstUses) && firstUses[at+1][0] <= t {
+		for at+1 < len(seen) && seen[at+1][0] <= t {
 			at++
 		}
-		clock[i], device[i], host[i] = 1000*t, 700*mib, mib*(959.5+factor*(firstUses[at][1]-959.5))
+		clock[i], held[i], host[i] = 1000*t, device(t), mib*(seen[0][1]+factor*(seen[at][1]-seen[0][1]))
 	}
 	run := &record.Run{Samples: record.NewSamples([]string{record.ColTime, record.ColGPU, record.ColRSS},
-		[][]float64{clock, device, host})}
+		[][]float64{clock, held, host})}
 	x := Examine(series.Clean(series.TracksOf(run)[0], run, series.Indexed(nil), "", mib), trend.ForReport())
 	return &x.Grow[series.Host]
 }
@@ -44,6 +50,39 @@ func TestHostMemoryOfAYoungDeviceStandsStillWhereAGrowthWouldHaveBeenSeen(t *tes
 	} {
 		if g := hostOfYoungDevice(c.seconds, c.factor); g.Shape != c.want {
 			t.Errorf("%s: %s, %+v", name, g.Shape, g)
+		}
+	}
+}
+
+// firstKernels is host memory in MiB of a program that compiles its kernels with CuPy for 6 s of its device, as
+// it was seen there.
+var firstKernels = [][2]float64{{0, 155}, {2.5, 158}, {3.1, 164}, {3.6, 187}, {3.9, 197}, {4.3, 226}, {4.8, 295},
+	{5.3, 336}, {5.7, 337.2}, {6.7, 337.6}, {7.6, 338.2}, {9.3, 338.3}}
+
+// creeps is host memory in MiB of another that creeps for 20 s, as it was seen there.
+var creeps = [][2]float64{{0, 415.3}, {1.9, 418.4}, {2.4, 419.8}, {4.6, 420.1}, {4.9, 420.6}, {6, 420.7}, {9.2, 420.8},
+	{10.2, 420.9}, {11.7, 422.5}, {18.1, 422.6}}
+
+func TestHostMemoryThatStoodStillAfterAStartIsNotOpen(t *testing.T) {
+	t.Parallel()
+	level := func(float64) float64 { return 700 * mib }
+	taken := func(t float64) float64 { return (700 + 8*max(0, t-8)) * mib }
+	goesOn := slices.Concat(firstKernels[:9], [][2]float64{{7, 339}, {8, 341}, {9, 342}, {9.8, 343}})
+	for name, c := range map[string]struct {
+		seconds, factor float64
+		seen            [][2]float64
+		device          func(t float64) float64
+		want            trend.Shape
+	}{
+		"kernels, then nothing":        {10, 1, firstKernels, level, trend.Step},
+		"the device takes more since":  {10, 1, firstKernels, taken, trend.ShapeUndecided},
+		"it rises by more than a heap": {10, 1, goesOn, level, trend.ShapeUndecided},
+		"it stood still for too short": {8, 1, firstKernels, level, trend.ShapeUndecided},
+		"a heap that creeps for 20 s":  {20, 1, creeps, level, trend.Flat},
+		"one that rises by far more":   {20, 9, creeps, level, trend.ShapeUndecided},
+	} {
+		if g := hostBeside(c.seconds, c.seen, c.factor, c.device); g.Shape != c.want {
+			t.Errorf("%s: %s, upper %.2f MiB, limit %.2f", name, g.Shape, g.Upper/mib, g.Limit/mib)
 		}
 	}
 }

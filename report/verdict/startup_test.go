@@ -332,3 +332,21 @@ func TestAnUndecidedVerdictSaysWhyAlsoWhereNoAccountIsOpen(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 }
+
+// Where a compiler ran until shortly before, what leaks by the epoch has not come by yet.
+func TestAProgramThatHasJustCompiledMayHaveLeakedNothingYet(t *testing.T) {
+	t.Parallel()
+	judged := func(second float64) *Verdict {
+		p := newProgram(200).healthy()
+		p.meta.Versions = map[string]string{"python": "3.12"}
+		p.events = append(p.events, record.Event{TMs: 1000 * second, Kind: record.KindProcess, PID: 7,
+			Name: "/usr/local/cuda/bin/ptxas /tmp/tempfile-vm -o /tmp/tempfile"})
+		return p.judge()
+	}
+	if v := judged(9); v.Verdict != Undecided || !strings.Contains(v.Summary, "had code compiled for its device") {
+		t.Errorf("a second before: %s", v.Summary)
+	}
+	if v := judged(3); v.Verdict != None {
+		t.Errorf("7 s before: %s", v.Summary)
+	}
+}

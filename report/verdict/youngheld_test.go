@@ -113,6 +113,34 @@ func TestAHolderOfTheHostIsBelievedWhileTheDeviceIsYoung(t *testing.T) {
 	}
 }
 
+// A buffer is told where each look found it longer, and a graph likewise: each is one thing.
+func TestABufferThatGotLongerIsBelievedWhileTheDeviceIsYoung(t *testing.T) {
+	t.Parallel()
+	decided := map[string]int{}
+	for seed := range uint64(60) {
+		for name, h := range map[string]record.Holder{
+			"": {}, "buffer": {Path: "bytearray main() local link.outbox"}, "array": {Path: "main() local link.last"},
+		} {
+			p := early(175, seed, 2*mib)
+			rises := p.cols[record.ColLive]
+			p.set(record.ColRSS, func(i int) float64 { return 300*mib + rises[i] })
+			p.set(record.ColFootprint, func(i int) float64 { return 300*mib + rises[i] })
+			p.set(record.ColHostHeap, func(i int) float64 { return 200*mib + rises[i] })
+			p.flat(record.ColLive, 60*mib, 0).flat(record.ColGPU, 700*mib, 0)
+			if h.Path != "" {
+				h.Host, h.Count, h.OverMs, h.Bytes = true, 1, 4000, max(int64(rises[160]-rises[80]), 1)
+				p.events = append(p.events, record.Event{TMs: 8000, Kind: record.KindHolders, Holders: []record.Holder{h}})
+			}
+			if p.judge().Verdict == HostGrowth {
+				decided[name]++
+			}
+		}
+	}
+	if decided["buffer"] < decided[""]+8 || decided["array"] > decided[""] {
+		t.Errorf("%v of 60 decided", decided)
+	}
+}
+
 // A program that compiles its first kernels takes more host memory than it leaks on the device.
 func TestWhatTheProgramHoldsIsBelievedBesideAHostThatCompilesWhileTheDeviceIsYoung(t *testing.T) {
 	t.Parallel()
