@@ -41,6 +41,11 @@ func findTwice(x *growth.Examined) *finding.Finding {
 	if longest == nil {
 		return nil
 	}
+	// What is live gets no higher where other things go as these come: both are of rounds that end.
+	middle := (from + to) / 2
+	if x.Whole.Highest(series.Live, middle, to) <= x.Whole.Highest(series.Live, from, middle)+x.Whole.Delta(series.Live) {
+		return nil
+	}
 	rise := x.Whole.Between(series.Live, from, to)
 	part := rate / rise
 	if !(part >= looks.LeastExplained && part <= looks.MostExplained && roseSince(x, to, rise)) {

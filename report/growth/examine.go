@@ -31,6 +31,9 @@ func Examine(p series.Process, c trend.Conditions) *Examined {
 	return x
 }
 
+// surelyRises is how many errors above 0 the slope of what the pool has must be, to leave open whether it grows.
+const surelyRises = 4
+
 // settleIdle decides on idle bytes that are hard to see because what is live sways: where that surely does
 // not grow, what the pool has of the driver, the sum of both, tells. Where it surely grew by less than
 // matters, the pool keeps no more than before. Where it surely grows, the pool keeps more, unless half of
@@ -42,9 +45,13 @@ func (x *Examined) settleIdle(c trend.Conditions) {
 	}
 	reserved := stat.Plus(x.Judged.Series[series.Live], x.Judged.Series[series.Idle])
 	g := x.Judged.Examine(reserved, x.Judged.Question(series.Idle, c))
+	unseen := idle.Upper >= g.Amount()/2
 	switch {
-	case g.Growing() && idle.Upper >= g.Amount()/2:
+	case g.Growing() && unseen:
 		*idle = g
+	case idle.Shape == trend.Flat && unseen && g.Known && g.Shape == trend.ShapeUndecided && g.T >= surelyRises &&
+		g.Amount() > g.Delta:
+		idle.Shape = trend.ShapeUndecided
 	case idle.Shape == trend.ShapeUndecided && g.Known && !g.Growing() && g.Shape != trend.ShapeUndecided &&
 		g.Upper < g.Delta:
 		idle.Shape, idle.Known, idle.Upper, idle.Limit = trend.Bounded, true, g.Upper, g.Limit

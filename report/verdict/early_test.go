@@ -237,3 +237,21 @@ func TestAProgramThatWindsUpTakesNothingBackOfWhatRose(t *testing.T) {
 		t.Errorf("%s by %s", v.Summary, v.RestsOn)
 	}
 }
+
+// Three balloons each keep a path until they land. What is live had been as high before the two looks, which
+// found the paths of one ascent longer.
+func TestAListOfARoundThatEndsIsNoGrowthWhereWhatIsLiveGetsNoHigher(t *testing.T) {
+	t.Parallel()
+	var told []record.Event
+	for _, look := range []struct {
+		at, over float64
+		n, bytes int64
+	}{{7154, 2173, 8, 7900 * kib}, {8105, 3346, 12, 11800 * kib}} {
+		told = append(told, record.Event{TMs: look.at, Kind: record.KindHolders, Holders: []record.Holder{{
+			Path: "list main() local ascent.segments[…].path", Filled: "/srv/balloons.py:71 rise",
+			Length: look.n, Count: look.n - 2, OverMs: look.over, Bytes: look.bytes}}})
+	}
+	if v := recordedShortly(t, "rounds-end", "python", told...); v.Verdict != Undecided {
+		t.Errorf("%s", v.Answer)
+	}
+}
