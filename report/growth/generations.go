@@ -20,6 +20,7 @@ const (
 	stillAdding      = .7  // of the mean rate, at the latest generation
 	emptyFor         = 6.  // seconds in which the generations without survivors came
 	beyondTrend      = 1.2 // times what a trend leaves room for, for a contradiction
+	emptyParts       = 3   // of the time of the generations, in each of which the lowest is looked for
 	lowestOf         = 3   // the lowest value but for so many less one, which may be glitches
 )
 
@@ -107,10 +108,17 @@ func (x *Examined) foundEmpty(list []looks.Generation) *finding.Finding {
 			units.Span(first.From), units.Span(last.To), units.Span(last.End))}
 }
 
-// isAsLow reports whether a series was no higher at its lowest after some time than
-// within it, but for what does not matter.
+// isAsLow reports whether a series was no higher at its lowest after some time than in a part of that
+// time, but for what does not matter: in all of it, it comes down further by chance.
 func isAsLow(l *series.Accounts, k series.Key, from, to, delta float64) bool {
-	return lowest(l, k, to, l.Clock[len(l.Clock)-1]) <= lowest(l, k, from, to)+delta
+	since := lowest(l, k, to, l.Clock[len(l.Clock)-1])
+	length := (to - from) / emptyParts
+	for n := range emptyParts {
+		if begin := from + float64(n)*length; since <= lowest(l, k, begin, begin+length)+delta {
+			return true
+		}
+	}
+	return since <= lowest(l, k, from, to)+delta
 }
 
 // lowest is about the least that a series was between two times; NaN where too little is
