@@ -114,6 +114,14 @@ func workIsQueued() held {
 			"room.acquire(); pool.submit(f, x).add_done_callback(lambda _: room.release())  # room = Semaphore(8)"}}
 }
 
+// entriesStay is the signature of objects that are found by their keys again, long after they are of use. The
+// agent knows them by their kind, and a name says more.
+func entriesStay() held {
+	return held{id: entriesAskedFor, path: `^$`, what: "entries that stay when what they are for is done",
+		next:   "take the entry out when what it is for is done, given up or gone",
+		change: [2]string{"open[id] = Session(id)", "open[id] = Session(id); …; del open[id]  # when it ends"}}
+}
+
 // heldInCaches are the more general ones of them: caches, queues, results.
 func heldInCaches() []held {
 	return []held{
@@ -168,9 +176,7 @@ func heldInCaches() []held {
 			"begin the loader anew for each round: itertools.cycle keeps every element of the first",
 			[2]string{"batches = itertools.cycle(loader)",
 				"batches = (batch for _ in itertools.count() for batch in loader)"}},
-		{entriesAskedFor, `^$`, "entries that stay when what they are for is done", // likewise
-			"take the entry out when what it is for is done, given up or gone",
-			[2]string{"open[id] = Session(id)", "open[id] = Session(id); …; del open[id]  # when it ends"}},
+		entriesStay(),
 		{Results, `^(list|deque|dict|set|tuple|OrderedDict|defaultdict|ModuleList|ParameterList) |` +
 			`^\S+ objects( below .*)?$`, "results that are kept",
 			"bound it, or keep a number instead of each object where that is enough",

@@ -85,7 +85,7 @@ func compiledLately(s *settled) string {
 	if !s.UsesDevice() || len(clock) == 0 || !runsCompiler(s, clock[len(clock)-1]-noneFor, clock[len(clock)-1]) {
 		return ""
 	}
-	return "the program had code compiled for its device until shortly before, and nothing may have come since"
+	return "the program was compiling code for its device until shortly before, so its real work may not have begun"
 }
 
 // hardlySeen bounds the confidence that nothing grows where a program that uses a device worked for so

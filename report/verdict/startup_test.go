@@ -343,7 +343,7 @@ func TestAProgramThatHasJustCompiledMayHaveLeakedNothingYet(t *testing.T) {
 			Name: "/usr/local/cuda/bin/ptxas /tmp/tempfile-vm -o /tmp/tempfile"})
 		return p.judge()
 	}
-	if v := judged(9); v.Verdict != Undecided || !strings.Contains(v.Summary, "had code compiled for its device") {
+	if v := judged(9); v.Verdict != Undecided || !strings.Contains(v.Summary, "was compiling code for its device") {
 		t.Errorf("a second before: %s", v.Summary)
 	}
 	if v := judged(3); v.Verdict != None {
