@@ -853,6 +853,8 @@ class FillersTest(unittest.TestCase):
             ("self.open[n] = x", False),
             ("self.open[n] = x\ndel self.opener[n]", False),
             ("self.open[n] = x\nself.open.popitem()", False),
+            ("pages = self.open.setdefault(x, [])\ndel self.open[x]", True),
+            ("pages = self.open.setdefault(x, [])\ndel self.closed[x]", False),
         )):
             with tempfile.TemporaryDirectory() as folder:
                 file = os.path.join(folder, "open%d.py" % number)

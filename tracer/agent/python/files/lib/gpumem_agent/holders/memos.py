@@ -27,6 +27,7 @@ BEGINNING = re.compile(
 FILLED = re.compile(r"\b(\w+)\[(.+)\]\s*=(?!=)\s*(.*)")
 # What is made at once where there is none yet; what begins a group is none.
 ASKED = re.compile(r"(?:=|\breturn\b)\s*(?:\w+\.)*\w+\.setdefault\s*\(.+?,\s*((?:\w+\.)*[A-Za-z_]\w*\(.*\))\s*\)\s*$")
+FIRST = re.compile(r"\b(\w+)\.setdefault\s*\(")
 UPDATED = re.compile(r"\b(\w+)\.update\s*\(")
 STATED = re.compile(r"\.state\[.+\]\s*=(?!=)")
 GROUPS = re.compile(r"\.add_param_group\s*\(")
@@ -159,24 +160,25 @@ def carries_on(site):
 @functools.lru_cache(maxsize=64)  # each look asks again
 def registers(site):
     """Whether the line of a site adds an entry that another line of the file takes out again."""
-    file, lines, at = line_of(site)
-    filled = FILLED.search(code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
-    if filled is None:
-        return False
-    name = filled.group(1)
-    return bool(search(file, re.compile(TAKEN_OUT % {"name": re.escape(name)}), name))
+    return _is_done_to(site, TAKEN_OUT)
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
 def asks_for(site):
     """Whether the line of a site adds an entry that another line of the file finds by its key again, or
     goes through with the others."""
+    return _is_done_to(site, FOUND)
+
+
+def _is_done_to(site, form):
+    """Whether a line of the file does what a form says to the dictionary that the line of a site adds to."""
     file, lines, at = line_of(site)
-    filled = FILLED.search(code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
+    line = code(lines[at]) if lines and len(lines[at]) <= LONGEST else ""
+    filled = FILLED.search(line) or FIRST.search(line)
     if filled is None:
         return False
     name = filled.group(1)
-    return bool(search(file, re.compile(FOUND % {"name": re.escape(name)}), name))
+    return bool(search(file, re.compile(form % {"name": re.escape(name)}), name))
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
