@@ -11,7 +11,8 @@ import (
 
 // change is by how much the process changed in the judged window, from the end of
 // the warm-up on: that of all accounts, where it leaves half of the window, else
-// that of the account in question. A recording without times is told from its
+// that of the account in question, and where that leaves no half either from where its trend begins: a
+// bend late in a growth is no warm-up. A recording without times is told from its
 // first row: each row is an event there, and the books know what the program had
 // before it. False where too little was recorded.
 func (s *settled) change() (account.Change, bool) {
@@ -25,6 +26,9 @@ func (s *settled) change() (account.Change, bool) {
 	from := warmRow(&s.Examined, series.Keys)
 	if from > last/2 {
 		from = min(from, warmRow(&s.Examined, s.primary))
+	}
+	if from > last/2 && s.primary != series.Keys {
+		from = min(from, s.Grow[s.primary].From)
 	}
 	return s.Judged.Book.Between(from, last)
 }
