@@ -11,8 +11,8 @@ import (
 
 // change is by how much the process changed in the judged window, from the end of
 // the warm-up on: that of all accounts, where it leaves half of the window, else
-// that of the account in question, and where that leaves no half either from where its trend begins: a
-// bend late in a growth is no warm-up. A recording without times is told from its
+// that of the account in question. Where that rose from where its trend begins by about what is fitted, no
+// warm-up is in it, but a bend of a growth. A recording without times is told from its
 // first row: each row is an event there, and the books know what the program had
 // before it. False where too little was recorded.
 func (s *settled) change() (account.Change, bool) {
@@ -27,10 +27,23 @@ func (s *settled) change() (account.Change, bool) {
 	if from > last/2 {
 		from = min(from, warmRow(&s.Examined, s.primary))
 	}
-	if from > last/2 && s.primary != series.Keys {
+	if s.primary != series.Keys && s.isStraight() {
 		from = min(from, s.Grow[s.primary].From)
 	}
 	return s.Judged.Book.Between(from, last)
+}
+
+// aboutFitted is the part by which what an account rose by may differ from what is fitted.
+const aboutFitted = .15
+
+// isStraight reports whether the account in question grows, and rose over its window by about what is fitted.
+func (s *settled) isStraight() bool {
+	g, y := &s.Grow[s.primary], s.Judged.Series[s.primary]
+	if !g.Growing() || g.From >= len(y) {
+		return false
+	}
+	rose := y[len(y)-1] - y[g.From]
+	return math.Abs(rose-g.Amount()) <= aboutFitted*g.Amount()
 }
 
 // warmRow is the row at which the warm-up of an account ends, or of all of

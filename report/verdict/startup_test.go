@@ -351,20 +351,22 @@ func TestAProgramThatHasJustCompiledMayHaveLeakedNothingYet(t *testing.T) {
 	}
 }
 
-// Where the pace of a growth bends late no warm-up ends, and what changed is told from where its trend begins.
-func TestALateBendOfAGrowthIsNoEndOfAWarmUp(t *testing.T) {
+// Where the pace of a growth bends no warm-up ends, and what changed is told from where its trend begins.
+func TestABendOfAGrowthIsNoEndOfAWarmUp(t *testing.T) {
 	t.Parallel()
-	p := newProgram(400).healthy()
-	for _, column := range [...]string{record.ColRSS, record.ColRSSAnon, record.ColFootprint, record.ColHostHeap} {
-		p.set(column, func(i int) float64 { return 500*mib + mib/2*float64(i) })
-	}
-	s := judgeAll(p.run(), Options{}, trend.ForReport())[0]
-	on := s.Judged.X(s.Grow[series.Host].Axis)
-	lasted := on[len(on)-1] - on[0]
-	for part, want := range map[float64]float64{0: 199, .25: 150, .75: 199} {
-		s.Grow[series.Host].Settled = part * lasted
-		if c, ok := s.change(); !ok || s.class != HostGrowth || math.Abs(c.Host-want*mib) > 3*mib {
-			t.Errorf("a bend after %g of it: %s, %.1f MiB, want %g", part, s.class, c.Host/mib, want)
+	for name, c := range map[string]struct{ first, bend, want float64 }{
+		"none": {0, 0, 199}, "early": {0, .25, 199}, "late": {0, .75, 199}, "after a warm-up": {300, .25, 150},
+	} {
+		p := newProgram(400).healthy()
+		for _, column := range [...]string{record.ColRSS, record.ColRSSAnon, record.ColFootprint, record.ColHostHeap} {
+			p.set(column, func(i int) float64 { return 500*mib + mib/2*float64(i) + c.first*mib*min(1, float64(i)/40) })
+		}
+		s := judgeAll(p.run(), Options{}, trend.ForReport())[0]
+		g := &s.Grow[series.Host]
+		on := s.Judged.X(g.Axis)
+		g.From, g.Settled = 0, c.bend*(on[len(on)-1]-on[0])
+		if got, ok := s.change(); !ok || s.class != HostGrowth || math.Abs(got.Host-c.want*mib) > 3*mib {
+			t.Errorf("%s: %s, %.1f MiB, want %g", name, s.class, got.Host/mib, c.want)
 		}
 	}
 }
