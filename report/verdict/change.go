@@ -27,7 +27,7 @@ func (s *settled) change() (account.Change, bool) {
 	if from > last/2 {
 		from = min(from, warmRow(&s.Examined, s.primary))
 	}
-	if s.primary != series.Keys && s.isStraight() {
+	if s.primary != series.Keys && roseAsFitted(s) {
 		from = min(from, s.Grow[s.primary].From)
 	}
 	return s.Judged.Book.Between(from, last)
@@ -36,8 +36,8 @@ func (s *settled) change() (account.Change, bool) {
 // aboutFitted is the part by which what an account rose by may differ from what is fitted.
 const aboutFitted = .15
 
-// isStraight reports whether the account in question grows, and rose over its window by about what is fitted.
-func (s *settled) isStraight() bool {
+// roseAsFitted reports whether the account in question grows, and rose over its window by about what is fitted.
+func roseAsFitted(s *settled) bool {
 	g, y := &s.Grow[s.primary], s.Judged.Series[s.primary]
 	if !g.Growing() || g.From >= len(y) {
 		return false
