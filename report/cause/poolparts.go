@@ -38,8 +38,8 @@ func poolsKept(c *Case) *Cause {
 		Change: []string{"- pools[job] = pool", "+ used[job] = pool.total_bytes()  # and lets go of the pool"}}
 }
 
-// The pool is in pieces where it takes so many blocks more, nearly all of one size, while it has idle many
-// times that beyond the most that was ever live.
+// The pool is in pieces where it takes so many blocks more, nearly all of one size, while it has many
+// times that beyond the most that was seen live.
 const (
 	leastAlike = 6
 	alike      = .9 // of the middle size, and as much more
@@ -64,12 +64,9 @@ func poolFragmented(c *Case) *Cause {
 			like++
 		}
 	}
-	live, idle := stat.Known(c.since(record.ColLive)), stat.Known(c.since(record.ColIdle))
-	if float64(like) < mostAlike*float64(len(sizes)) || len(live) == 0 || len(idle) == 0 {
-		return nil
-	}
-	beyond := stat.Quantile(idle, 1) + stat.Quantile(live, 0) - stat.Quantile(live, 1)
-	if !(beyond >= manyFit*middle) {
+	live := c.since(record.ColLive)
+	beyond := stat.Quantile(stat.Known(stat.Plus(live, c.since(record.ColIdle))), 1) - stat.Quantile(stat.Known(live), 1)
+	if float64(like) < mostAlike*float64(len(sizes)) || !(beyond >= manyFit*middle) {
 		return nil
 	}
 	next := "copy what lives long into a place that was made before, so that it does not lie in blocks that are " +
@@ -78,8 +75,8 @@ func poolFragmented(c *Case) *Cause {
 		next += "; or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
 	}
 	return &Cause{ID: PoolFragmented, Confidence: .8 * c.Confidence,
-		Evidence: evidence("the pool took %s blocks of some %s each, while it has %s idle beyond the most that was "+
-			"live: no piece of that is large enough", units.Whole(float64(len(sizes))), units.Bytes(middle),
+		Evidence: evidence("the pool took %s blocks of some %s each, while it has %s beyond the most that was seen "+
+			"live: what is idle lies in pieces", units.Whole(float64(len(sizes))), units.Bytes(middle),
 			units.Bytes(beyond)),
 		Next:   next,
 		Change: []string{"- kept[i] = pieces[-1]", "+ kept[i].copy_(pieces[-1])  # into a place made once"}}

@@ -101,7 +101,7 @@ func sameAs(word string) []string {
 		"closure-kept":             {cause.Callbacks},
 		"compiled-functions-kept":  {cause.GraphPools},
 		"exception-kept":           {cause.Tracebacks},
-		"fragmentation":            {cause.PoolFragmented, cause.Misses},
+		"fragmentation":            {cause.PoolFragmented, cause.Fragmented, cause.Misses},
 		"handle-leak":              {cause.Workspaces, cause.Asked},
 		"modules-made-at-run-time": {cause.Compiled}, // modules of a device, that is
 		"pinned-kept":              {cause.Pinned},

@@ -27,6 +27,7 @@ BEGINNING = re.compile(
 FILLED = re.compile(r"\b(\w+)\[(.+)\]\s*=(?!=)\s*(.*)")
 # What is made at once where there is none yet; what begins a group is none.
 ASKED = re.compile(r"(?:=|\breturn\b)\s*(?:\w+\.)*\w+\.setdefault\s*\(.+?,\s*((?:\w+\.)*[A-Za-z_]\w*\(.*\))\s*\)\s*$")
+# What adds an entry that is filled later.
 FIRST = re.compile(r"\b(\w+)\.setdefault\s*\(")
 UPDATED = re.compile(r"\b(\w+)\.update\s*\(")
 STATED = re.compile(r"\.state\[.+\]\s*=(?!=)")

@@ -21,6 +21,7 @@ CONTAINERS = 10  # growing containers named when no array explains the growth
 PARAMETER, PLAIN = "Parameter", "Tensor"  # kinds of arrays: a model's, and copies of these
 VIEW = 0.25  # of what arrays keep, up to which they show little of it
 WEIGHTY = 1 << 20  # bytes that a few elements must take to be told
+FORMS = "is_dictionary", "by_object", "of_things"  # what a path says of its container, told to nobody
 
 
 def with_gone(found, told):
@@ -57,9 +58,6 @@ def late(arrays, register):
 def state_of(arrays):
     """Groups of the parameters among some arrays."""
     return {a.group for a in arrays if a.kind == PARAMETER}
-
-
-FORMS = "is_dictionary", "by_object", "of_things"  # what a path says of its container, told to nobody
 
 
 class Holders:

@@ -147,9 +147,10 @@ class Path:
         if kind == RECORDS:  # whoever logs adds to it
             facts["filled"] = (logged(self.chain, at, self._modules),)
         container = self.chain[at]
-        if is_a(container, dict):
-            asked = {"by_object": by_object(container), "of_things": of_things(container)}
-            facts.update(name for name in asked.items() if name[1])
+        if is_a(container, dict) and by_object(container):
+            facts["by_object"] = True
+        if is_a(container, dict) and of_things(container):
+            facts["of_things"] = True
         for place, item in enumerate(self.chain[:end]):
             known = filling(item, self.chain[place + 1 : place + 3])
             # What many elements of a list have each does not bound the list.

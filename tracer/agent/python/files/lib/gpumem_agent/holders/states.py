@@ -28,7 +28,11 @@ def keeps_state(site):
         return False
     if STATE.search(added.group(1)) is not None:
         return True
-    variables = [re.compile(COPIED % re.escape(name)) for name in VARIABLE.findall(added.group(1))[:MOST]]
-    before = [line for line in above(lines, at) if len(line) <= LONGEST] if variables else []
-    made = (form.search(line) for form in variables for line in before)
-    return any(f is not None and (STATE.search(f.group(1)) or COPIES.search(f.group(1))) is not None for f in made)
+    before = [line for line in above(lines, at) if len(line) <= LONGEST]
+    return any(_is_copy(name, before) for name in VARIABLE.findall(added.group(1))[:MOST])
+
+
+def _is_copy(name, before):
+    """Whether one of the lines before gives a variable a copy of something of such a name, or of a whole tree."""
+    made = filter(None, map(re.compile(COPIED % re.escape(name)).search, before))
+    return any(form.search(found.group(1)) for found in made for form in (STATE, COPIES))
