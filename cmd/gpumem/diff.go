@@ -28,7 +28,7 @@ memory was made of is compared too: what grew, what came, what went. With
 --fail-on the verdict on the difference is the exit code.`,
 		Example: `  gpumem diff gpumem-main gpumem-branch
   gpumem diff main.csv branch.csv --fail-on any --format markdown
-  gpumem diff gpumem-main gpumem-branch --format html -o diff.html`,
+  gpumem diff gpumem-main gpumem-branch -o diff.html`,
 		Args: usage.Exactly(2, "two runs"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return diffPaths(std, getenv, f, args[0], args[1])
@@ -41,12 +41,12 @@ memory was made of is compared too: what grew, what came, what went. With
 }
 
 func diffPaths(std stdio, getenv func(string) string, f reportFlags, base, new string) error {
-	format, err := option.ParseFormat(f.format, f.json)
+	format, err := f.format.For(f.output)
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(report.DiffFormats(), format) {
-		return usagef("--format %s: diff writes text, json, html or markdown", format)
+		return usagef("diff writes text, json, html or markdown, not %s", format)
 	}
 	fail, err := option.ParseFailOn(f.failOn)
 	if err != nil {

@@ -92,7 +92,7 @@ func importPaths(std stdio, getenv func(string) string, f importFlags, paths []s
 	if err != nil {
 		return err
 	}
-	format, err := option.ParseFormat(f.report.format, f.report.json)
+	format, err := f.report.format.For(f.report.output)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,7 @@ import (
 
 // reportFlags say how a verdict is reached and where it is printed.
 type reportFlags struct {
-	format  string
-	json    bool
+	format  option.Format
 	output  string
 	force   bool
 	failOn  []string
@@ -28,8 +27,7 @@ type reportFlags struct {
 
 // addOutput defines the flags of where and how a command prints.
 func (f *reportFlags) addOutput(flags *pflag.FlagSet, formats string) {
-	flags.StringVar(&f.format, "format", "text", formats)
-	flags.BoolVar(&f.json, "json", false, "the same as --format json")
+	f.format.Add(flags, formats)
 	flags.StringVarP(&f.output, "output", "o", "", output.Help)
 	flags.BoolVar(&f.force, "force", false, "overwrite the output file")
 	option.AddFailOn(flags, &f.failOn)
@@ -59,7 +57,7 @@ be shared; with --format too, or without -o, one report.`,
   gpumem report gpumem-train-20261120T120000Z
   gpumem report samples.csv --format json
   gpumem report mem_trace.log --steps-per-line 1500
-  gpumem report DIR --format html -o report.html
+  gpumem report DIR -o report.html
   gpumem report DIR --redact -o DIR-to-share`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -69,7 +67,7 @@ be shared; with --format too, or without -o, one report.`,
 				}
 				args = []string{path}
 			}
-			f.folder = f.redact.On && !output.ToStdout(f.output) && !cmd.Flags().Changed("format") && !f.json
+			f.folder = f.redact.On && !output.ToStdout(f.output) && !f.format.Given()
 			return reportPaths(std, getenv, f, args, importer.Options{StepsPerLine: stepsPerLine})
 		},
 	}
@@ -86,7 +84,7 @@ be shared; with --format too, or without -o, one report.`,
 // verdict that --fail-on names.
 func reportPaths(std stdio, getenv func(string) string, f reportFlags, paths []string,
 	im importer.Options) error {
-	format, err := option.ParseFormat(f.format, f.json)
+	format, err := f.format.For(f.output)
 	if err != nil {
 		return err
 	}

@@ -39,8 +39,7 @@ type runFlags struct {
 	purge    bool
 	quiet    bool
 	verbose  bool
-	format   string
-	json     bool
+	format   option.Format
 	output   string
 	failOn   []string
 	inject   string
@@ -61,7 +60,6 @@ func defaultRunFlags() runFlags {
 	return runFlags{
 		interval:   50 * time.Millisecond,
 		keep:       record.DefaultKeep,
-		format:     "text",
 		inject:     "auto",
 		firstTouch: true,
 		profile:    injection.ProfileAuto,
@@ -106,9 +104,7 @@ func (f *runFlags) addRecording(flags *pflag.FlagSet) {
 	flags.Var(&f.keep, "keep", keepHelp)
 	flags.BoolVarP(&f.quiet, "quiet", "q", f.quiet, "no progress line")
 	flags.BoolVarP(&f.verbose, "verbose", "v", f.verbose, "print the whole report, not the answer alone")
-	flags.StringVar(&f.format, "format", f.format,
-		"format of the answer: text, json, markdown, html, csv or pprof")
-	flags.BoolVar(&f.json, "json", f.json, "the same as --format json")
+	f.format.Add(flags, "format of the answer: text, json, markdown, html, csv or pprof")
 	flags.StringVarP(&f.output, "output", "o", f.output, output.RunHelp)
 	f.gpu.Add(flags)
 	f.screen.Add(flags)
@@ -260,7 +256,7 @@ func (f *runFlags) check() (report.Format, option.FailOn, error) {
 	if err := f.gpu.Check(); err != nil {
 		return "", nil, err
 	}
-	format, err := option.ParseFormat(f.format, f.json)
+	format, err := f.format.For(f.output)
 	if err != nil {
 		return "", nil, err
 	}

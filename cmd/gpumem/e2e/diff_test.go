@@ -49,7 +49,7 @@ func TestDiffSaysWhatAChangeMadeGrow(t *testing.T) {
 				d.Verdict, d.Summary)
 		}
 	}
-	if got := gpumem(t, dir, "diff", "base", "new", "--format", "html", "-o", "diff.html"); got.code != 0 {
+	if got := gpumem(t, dir, "diff", "base", "new", "-o", "diff.html"); got.code != 0 {
 		t.Errorf("html: exit code %d, %s", got.code, got.stderr)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "diff.html"))

@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/usage"
-	"github.com/gpumem/gpumem/report"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/verdict"
 )
@@ -34,24 +33,4 @@ func (j *Judging) Options() (verdict.Options, error) {
 		return o, nil
 	}
 	return o, usage.Errorf("--unified %s: must be auto, yes or no", j.unified)
-}
-
-// ParseFormat is the value of --format, or json with --json.
-func ParseFormat(name string, json bool) (report.Format, error) {
-	if json {
-		return report.JSON, nil
-	}
-	format, err := report.ParseFormat(name)
-	if err != nil {
-		return "", usage.Errorf("--format %s: no such format%s", name, usage.Suggest(name, FormatNames()))
-	}
-	return format, nil
-}
-
-// FormatNames are the values that --format takes.
-func FormatNames() (names []string) {
-	for _, f := range report.Formats() {
-		names = append(names, string(f))
-	}
-	return names
 }
