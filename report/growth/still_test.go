@@ -1,6 +1,8 @@
 package growth
 
 import (
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -84,5 +86,81 @@ func TestHostMemoryThatStoodStillAfterAStartIsNotOpen(t *testing.T) {
 		if g := hostBeside(c.seconds, c.seen, c.factor, c.device); g.Shape != c.want {
 			t.Errorf("%s: %s, upper %.2f MiB, limit %.2f", name, g.Shape, g.Upper/mib, g.Limit/mib)
 		}
+	}
+}
+
+// swaying is what is live of a program that answers in bursts, with so many bytes more a second, beside a
+// device of so many seconds.
+func swaying(seed uint64, seconds, more float64) *Examined {
+	rows, r, sway := int(seconds*28), rand.New(rand.NewPCG(seed, 5)), 0.
+	clock, held, live := make([]float64, rows), make([]float64, rows), make([]float64, rows)
+	for i := range rows {
+		t := float64(i) / 28
+		if sway = .97*sway + .5*mib*r.NormFloat64(); t < 4 {
+			sway = 0
+		}
+		clock[i], held[i], live[i] = 1000*t, 768*mib, 32*mib*min(1, t/4)+sway+more*t
+	}
+	run := &record.Run{Samples: record.NewSamples([]string{record.ColTime, record.ColGPU, record.ColLive},
+		[][]float64{clock, held, live})}
+	return Examine(series.Clean(series.TracksOf(run)[0], run, series.Indexed(nil), "", mib), trend.ForReport())
+}
+
+func TestWhatSwaysIsNotOpenWhereAGrowthWouldHaveBeenSeenSoon(t *testing.T) {
+	t.Parallel()
+	if g := swaying(4, 20, 0).Grow[series.Live]; g.Shape != trend.Bounded {
+		t.Errorf("what only sways: %s", g.Shape)
+	}
+	for _, more := range [...]float64{mib, 3 * mib} {
+		if g := swaying(4, 20, more).Grow[series.Live]; g.Shape != trend.ShapeUndecided && !g.Growing() {
+			t.Errorf("%g MiB more a second: %s", more/mib, g.Shape)
+		}
+	}
+}
+
+// How many things are live is open for what has few bytes: not beside bytes that stood still while a device is young.
+func TestACountIsNotOpenBesideBytesThatStoodStill(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		live  trend.Growth
+		lived float64
+		want  trend.Shape
+	}{
+		"bytes that stood still": {trend.Growth{Known: true, Shape: trend.Plateau, Span: 16, Upper: 2 * mib}, 20,
+			trend.Bounded},
+		"bytes by which little is seen": {trend.Growth{Known: true, Shape: trend.Plateau, Span: 16, Upper: 40 * mib}, 20,
+			trend.ShapeUndecided},
+		"bytes that grow": {trend.Growth{Known: true, Shape: trend.Growing, Span: 16, Upper: 2 * mib}, 20,
+			trend.ShapeUndecided},
+		"a device used for long": {trend.Growth{Known: true, Shape: trend.Plateau, Span: 16, Upper: 2 * mib}, 30,
+			trend.ShapeUndecided},
+	} {
+		x := swaying(4, c.lived, 0)
+		x.Grow[series.Live], x.Grow[series.Count] = c.live, trend.Growth{Known: true, Shape: trend.ShapeUndecided, Span: 16}
+		x.settleSwaying()
+		if got := x.Grow[series.Count].Shape; got != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// A program that waits for the code of its device takes nothing meanwhile: that is no pause of its growth.
+func TestTheFirstCompilersAreThoseOfTheStart(t *testing.T) {
+	t.Parallel()
+	ran := func(seconds ...float64) float64 {
+		var events []record.Event
+		for _, second := range seconds {
+			events = append(events, record.Event{TMs: 1000 * second, Kind: record.KindProcess, PID: 9,
+				Name: "/usr/bin/ptxas /tmp/tempfile-vm"})
+		}
+		x := &Examined{}
+		x.Events = series.Indexed(events)
+		return x.firstCompiled()
+	}
+	if got := ran(); !math.IsInf(got, -1) {
+		t.Errorf("without any: %g", got)
+	}
+	if got := ran(4, 5.5, 4.5, 7, 19, 20); got != 7 {
+		t.Errorf("with a later one: %g", got)
 	}
 }

@@ -1,6 +1,9 @@
 package growth
 
 import (
+	"math"
+
+	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
@@ -21,7 +24,7 @@ func (x *Examined) settleStopped() {
 		if !g.Known || g.Shape != trend.ShapeUndecided || x.Judged.Series[k] == nil {
 			continue
 		}
-		if most, ok := hasStopped(x.Judged, g); ok {
+		if most, ok := hasStopped(x.Judged, g, x.firstCompiled()); ok {
 			g.Settle(trend.Plateau, most)
 		}
 	}
@@ -29,9 +32,9 @@ func (x *Examined) settleStopped() {
 
 // hasStopped reports whether a series stopped to rise while the program went on working,
 // and by how much it would have risen in the whole window at the pace that could have gone
-// unseen since.
-func hasStopped(l *series.Accounts, g *trend.Growth) (most float64, ok bool) {
-	since, ok := g.Stopped()
+// unseen since. It began its work after the time compiled.
+func hasStopped(l *series.Accounts, g *trend.Growth, compiled float64) (most float64, ok bool) {
+	since, ok := g.Stopped(l.X(g.Axis)[trend.FirstRow(l.Clock, compiled)])
 	if !ok {
 		return 0, false
 	}
@@ -46,4 +49,20 @@ func hasStopped(l *series.Accounts, g *trend.Growth) (most float64, ok bool) {
 		return 0, false
 	}
 	return g.Delta * (end - l.Clock[g.From]) / still, true
+}
+
+// compilersGap is how many seconds may pass between two compilers of one start.
+const compilersGap = 2.
+
+// firstCompiled is when the last compiler of the first stretch of them began: a program waits for the code
+// that its device needs, and takes nothing meanwhile. Negative infinity where there was none.
+func (x *Examined) firstCompiled() float64 {
+	last := math.Inf(-1)
+	for _, t := range looks.Compilers(&x.Process) {
+		if !math.IsInf(last, -1) && t > last+compilersGap {
+			break
+		}
+		last = t
+	}
+	return last
 }

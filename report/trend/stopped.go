@@ -19,7 +19,8 @@ const (
 // Stopped reports whether the series rose no more in the last part of the window, for far
 // longer than it ever paused while it rose, and since when. Values below those before are
 // no rise, and a peak hides none: the middles of the part's quarters are as low to the end.
-func (g *Growth) Stopped() (since float64, ok bool) {
+// What paused before the axis came to worked, was no pause of a program at work.
+func (g *Growth) Stopped(worked float64) (since float64, ok bool) {
 	x, y := g.BlockX, g.BlockY
 	n := len(y)
 	if n < 2*stoppedBlocks || g.Loaded {
@@ -32,7 +33,8 @@ func (g *Growth) Stopped() (since float64, ok bool) {
 		}
 		above = math.Max(above, y[i])
 	}
-	still, paused := x[n-1]-x[at], longestPause(x[:at+1], y, g.Delta)
+	first := min(FirstRow(x, worked), at)
+	still, paused := x[n-1]-x[at], longestPause(x[first:at+1], y[first:], g.Delta)
 	if n-at < stoppedBlocks || still < stoppedPart*(x[n-1]-x[0]) || still < longerPause*paused {
 		return 0, false
 	}

@@ -1,6 +1,9 @@
 package trend
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // blocksOf are the blocks of a window of n, one a second.
 func blocksOf(n int, level func(i int) float64) *Growth {
@@ -36,7 +39,7 @@ func TestASeriesHasStoppedWhenItPausesForLongerThanItEverDid(t *testing.T) {
 		}, false},
 		"a quantum came again, as before": {func(i int) float64 { return .5 * float64(i/18) }, false},
 	} {
-		if _, got := blocksOf(40, c.level).Stopped(); got != c.want {
+		if _, got := blocksOf(40, c.level).Stopped(math.Inf(-1)); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -46,7 +49,19 @@ func TestASeriesHasStoppedWhenItPausesForLongerThanItEverDid(t *testing.T) {
 	}
 }
 
+func TestWhatPausedBeforeTheWorkBeganIsNoPause(t *testing.T) {
+	t.Parallel()
+	g := blocksOf(40, func(i int) float64 { return 10 * float64(min(max(i, 14), 22)) })
+	g.BlockY[0] = 0
+	if stopped(g) {
+		t.Error("it paused for nearly as long before")
+	}
+	if since, ok := g.Stopped(13); !ok || since != 22 {
+		t.Errorf("after a start of 13: since %g, %v", since, ok)
+	}
+}
+
 func stopped(g *Growth) bool {
-	_, ok := g.Stopped()
+	_, ok := g.Stopped(math.Inf(-1))
 	return ok
 }

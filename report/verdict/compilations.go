@@ -3,11 +3,11 @@ package verdict
 import (
 	"encoding/json"
 	"math"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/gpumem/gpumem/report/cause"
+	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/place"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -118,20 +118,9 @@ func compilesFirst(s *settled) bool {
 	return loadsKernels(s, begin, end) || runsCompiler(s, begin, end)
 }
 
-// compilers are the programs that a framework starts to have code compiled for the device: CUDA's assembler,
-// compiler and linker.
-var compilers = []string{"ptxas", "nvcc", "cicc", "nvlink", "fatbinary"}
-
 // runsCompiler reports whether a process of the run was a compiler that began in a time.
 func runsCompiler(s *settled, begin, end float64) bool {
-	for _, e := range s.Events.About(0) {
-		command, _, _ := strings.Cut(e.Name, " ")
-		if t := e.TMs / 1000; e.Kind == record.KindProcess && t >= begin && t <= end &&
-			slices.Contains(compilers, path.Base(command)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(looks.Compilers(&s.Process), func(t float64) bool { return t >= begin && t <= end })
 }
 
 // loadsKernels reports whether a program with CuPy, which compiles a kernel where it is first used
