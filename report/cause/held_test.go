@@ -386,3 +386,29 @@ func TestWhatObjectsOfACycleReferToIsOfTheCycle(t *testing.T) {
 		t.Errorf("with a variable that has some of them at the end: %v", idsOf(got))
 	}
 }
+
+// When the program's functions have ended, no name leads to what their containers held.
+func TestObjectsToWhichNoNameLeadsAtTheEndAreOfTheContainerThatHadThem(t *testing.T) {
+	t.Parallel()
+	boards := record.Holder{Path: "WaveBoard objects", Bytes: 80 * mib, Count: 24, Length: 24}
+	listeners := record.Holder{Path: "list main() local desk.followers[…].table", Kind: Callbacks, Gone: true,
+		Bytes: 35 * mib, Count: 10, Length: 25, OverMs: 20000}
+	c := leak(boards, listeners)
+	c.Gains = map[string]float64{listeners.Path: 30 * mib}
+	if got := idsOf(Of(c)); !slices.Equal(got, []string{Callbacks}) {
+		t.Errorf("with a container of as many: %v", got)
+	}
+	c.Holders[0].Count = 60
+	if got := idsOf(Of(c)); !slices.Contains(got, Results) {
+		t.Errorf("with one of fewer: %v", got)
+	}
+	boxes := record.Holder{Path: "list main() local desk.boxes[…].base", Gone: true, Bytes: 2 * mib,
+		Count: 4, Length: 60, OverMs: 20000}
+	timers := record.Holder{Path: "list main() local clock._queue[…][…]", Kind: Timers, Gone: true, Bytes: 60 * mib,
+		Count: 10, Length: 200, OverMs: 20000}
+	c.Holders = []record.Holder{c.Holders[0], boxes, timers}
+	c.Gains = map[string]float64{boxes.Path: mib, timers.Path: 50 * mib}
+	if got := idsOf(Of(c)); !slices.Equal(got, []string{Timers}) {
+		t.Errorf("with one that had not grown: %v", got)
+	}
+}
