@@ -129,3 +129,36 @@ print("freed", reference() is None)
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+// PyTorch adds the rows of each backward pass to the gradient of an embedding that nobody zeroes.
+func TestASparseGradientThatNobodyZeroesIsMeasuredAndNamed(t *testing.T) {
+	t.Parallel()
+	how := realFramework(t, "torch")
+	const program = `
+import time, types
+import torch
+from gpumem_agent.holders import running, sparse
+
+table, dense = torch.nn.Embedding(90_000, 64, sparse=True), torch.nn.Embedding(10, 4)
+process, sizes = types.SimpleNamespace(frameworks=[]), {}
+for turn in range(3):
+    for _ in range(8):
+        table(torch.randint(0, 90_000, (1000,))).sum().backward()
+    dense(torch.zeros(3, dtype=torch.long)).sum().backward()
+    reference = running.Noted(running.reached([]), {})
+    told, noted = running.look(process, reference, time.monotonic() + 60, ((), {}, sizes))
+    sizes = noted.sizes
+gradient = table.weight.grad
+size = sum(part.numel() * part.element_size() for part in (gradient._values(), gradient._indices()))
+print(sparse.size(table) == (size, True), sparse.size(dense) is None)
+for entry in told:
+    print(entry["path"], entry.get("kind"), .6 < entry["bytes"] / size < .7)
+`
+	cmd := exec.Command(how.python, "-c", program)
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+library(t), "PYTHONDONTWRITEBYTECODE=1")
+	out, err := cmd.CombinedOutput()
+	const path = "gradient of a Parameter of Embedding __main__.table gradients-never-zeroed True\n"
+	if err != nil || !strings.HasPrefix(string(out), "True True\n") || !strings.Contains(string(out), path) {
+		t.Errorf("%v: %s", err, out)
+	}
+}

@@ -1271,6 +1271,32 @@ class FillersTest(unittest.TestCase):
         ):
             self.assertEqual(words.elements_of(elements), want, elements)
 
+    def test_a_container_of_callbacks_by_their_topics_is_one_of_callbacks(self):
+        handlers = {"a": [self.setUp, self.keep], "b": [self.setUp]}
+        for chain, want in (
+            ([handlers, handlers["a"], self.setUp], "callbacks-left"),
+            ([[handlers], handlers, handlers["a"]], None),
+            ([handlers, handlers["a"]], "callbacks-left"),
+            ([{"a": [1, 2]}, [1, 2]], None),
+            ([[[ValueError("a")]], [ValueError("a")]], None),  # the chain goes through a traceback there
+            ([handlers], None),
+        ):
+            self.assertEqual(words.kind_of(chain, 0), want, chain)
+
+    def test_a_set_of_the_programs_objects_has_who_is_there(self):
+        class Guest:
+            pass
+
+        file = types.ModuleType("guests")
+        file.__file__ = "/srv/guests.py"
+        Guest.__module__ = "guests"
+        with unittest.mock.patch.dict(sys.modules, {"guests": file}):
+            self.assertTrue(words.of_things({Guest(), Guest()}))
+            self.assertFalse(words.of_things({"a", "b"}))
+            self.assertFalse(words.of_things(set()))
+        self.assertEqual(memos.kind_of("set visit() local room.present", [], of_things=True), {"kind": "sessions-kept"})
+        self.assertEqual(memos.kind_of("set visit() local room.present", []), {})
+
     def test_an_object_has_the_name_that_the_outer_function_has_for_it(self):
         running = Running(Trainer().fit)
         try:

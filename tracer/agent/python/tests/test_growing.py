@@ -9,9 +9,10 @@ import threading
 import time
 import types
 import unittest
+import unittest.mock
 
 from gpumem_agent import atomic
-from gpumem_agent.holders import capsules, contents, growing, living, running, words
+from gpumem_agent.holders import capsules, contents, growing, living, naming, running, sparse, words
 from gpumem_agent.holders.kinds import Contexts
 
 PART = b"x" * (300 << 10)
@@ -105,6 +106,23 @@ class GrowingTest(unittest.TestCase):
             found = self.found()
         (entry,) = [entry for path, entry in found.items() if path.startswith("Pickler ")]
         self.assertAlmostEqual(entry["bytes"] / (60 * 6 * len(PART)), 1, delta=0.25)
+
+    def test_gradients_of_a_device_are_not_of_the_host_and_are_asked_beside_one(self):
+        class Embedding:
+            pass
+
+        self.layer, sizes = Embedding(), []
+        with unittest.mock.patch.multiple(
+            sparse, kinds=lambda: (Embedding,), size=lambda module: (sizes[-1], False)
+        ):
+            for on_host in (True, False, False):
+                sizes.append(len(sizes) * (4 << 20))
+                holders, reach = naming.Holders(time.monotonic() + 100, None), running.reached([])
+                self.sizes = growing.add(holders, reach, self.sizes, {"host": True}, on_host)
+            grown = {path: size for path, (size, _) in holders.found.items() if "gradient of" in path}
+            self.assertEqual(list(grown.values()), [8 << 20], holders.found)
+            self.assertNotIn("host", holders.facts[next(iter(grown))])
+            self.assertTrue([key for key in self.sizes if key == growing.END_PATH], "what is of the host is remembered")
 
     def test_a_database_in_memory_counts_with_what_sqlite_takes(self):
         database = sqlite3.connect(":memory:")

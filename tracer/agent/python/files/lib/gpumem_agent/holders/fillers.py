@@ -26,6 +26,7 @@ MOST_LINES = 2  # told of a name
 LOGGED = "records of a log"  # in place of a name
 DATABASE = "rows of a database"  # likewise
 FOR_THE_END = "callbacks for the end"
+SPARSE = "sparse gradients"
 THREADS = "threads"
 OF_CONTEXT = ".get()"  # at the end of a name: what a context variable has
 MADE_MODULES = "modules made at run time"
@@ -40,6 +41,7 @@ ADDERS = {
     DATABASE: r"""\.execute(?:many|script)?\s*\(\s*(?:f?["']+\s*(?i:insert|replace|create\s+table\s+\w+\s+as)\b"""
     r"|(?:\w+\.)*(?:(?i:insert|upsert|replace)|\w+_(?i:insert|upsert|replace))(?:_\w+)?\s*[,)])",
     FOR_THE_END: r"\batexit\.register\b",
+    SPARSE: r"\.backward\s*\(",
     MADE_MODULES: r"\bsys\.modules\s*(?:\[[^\]]*\]\s*=(?!=)|\.setdefault\s*\()",
     ATTRIBUTES: r"\bsetattr\s*\(|\.__dict__\.update\s*\("
     r"|(?:\.__dict__|\bvars\s*\([^)]*\))\s*\[[^\]]*\]\s*=(?!=)",

@@ -17,8 +17,8 @@ import sys
 import types
 
 from gpumem_agent import imports
-from gpumem_agent.holders import contents
-from gpumem_agent.holders.fillers import DATABASE, FOR_THE_END, MADE_MODULES, THREADS, Filler
+from gpumem_agent.holders import contents, sparse
+from gpumem_agent.holders.fillers import DATABASE, FOR_THE_END, MADE_MODULES, SPARSE, THREADS, Filler
 from gpumem_agent.holders.kinds import is_a, is_library, module_names, namespace
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import WEIGHTY
@@ -34,13 +34,15 @@ NEWEST = 512  # entries of a memo that are weighed
 MOST_MEMO = 1 << 17  # entries of a memo that is copied to be weighed
 ENTRY = 16  # bytes of a memo's table for each
 FULL = 2 / 3  # of that table, at most
+ON_DEVICE = "on_device"  # a fact that is told to nobody
 CODE = 1 << 10  # bytes that a class or a function takes, at least
 OBJECTS = 500  # of a module, that are weighed
 
 
 def kinds():
     """The types of the objects that are asked, as far as the program has them."""
-    return tuple(kind for kind in (bytearray, io.BytesIO, io.StringIO, _pickler(), _connection()) if kind)
+    own_kinds = bytearray, io.BytesIO, io.StringIO, _pickler(), _connection()
+    return (*filter(None, own_kinds), *sparse.kinds())
 
 
 def _pickler():
@@ -51,11 +53,12 @@ def _connection():
     return getattr(sys.modules.get("_sqlite3"), "Connection", None)
 
 
-def add(holders, reach, before, more):
+def add(holders, reach, before, more, on_host=True):
     """Adds what grew since it was noted before, as {key: (bytes and number at first, when,
-    those at the last look)}. Returns the same as of now. More are facts of each."""
-    after, some = {}, {}
-    for key, size, path, count, facts in _measured(reach, before):
+    those at the last look)}. Returns the same as of now. More are facts of each. Not on the host
+    only gradients are asked, which may be on a device."""
+    after, some = {} if on_host else dict(before), {}
+    for key, size, path, count, facts in _measured(reach, before) if on_host else _gradients(reach):
         now = size, count
         first, when, last = before.get(key, (now, own.monotonic(), now))
         if now < last:
@@ -69,7 +72,9 @@ def add(holders, reach, before, more):
         if len(gains) >= MOST / 2:  # they are most of those that were asked, and stand for all
             came = int(came * max(1, len(list(reach.singles())) / MOST))
         if came >= WEIGHTY or not gains[0][3] and more_of_them >= MANY.get(path, 1):
-            told = {**gains[0][4], "since": min(g[2] for g in gains), **more}
+            facts = gains[0][4]
+            beside = {} if facts.pop(ON_DEVICE, False) else more
+            told = {**facts, "since": min(g[2] for g in gains), **beside}
             holders.add(path, came, max(len(gains), more_of_them), told)
     return after
 
@@ -84,10 +89,7 @@ def _measured(reach, before):
     """Each with a key, its bytes, a path, a number of elements, and facts."""
     known = {key[0] for key in before if type(key) is tuple}
     chosen = sorted(reach.singles(), key=lambda i: i not in known)[:MOST]
-    found = reach.named(chosen, _asked).items()
-    for identity, told in found:
-        if told is not None:
-            yield (identity, told[1]), *told[:1], *told[2:]
+    yield from _told(reach, chosen)
     for path, filled, number in ((END_PATH, FOR_THE_END, _for_the_end()), (THREAD_PATH, THREADS, _threads())):
         if number:
             yield path, 0, path, number, {"filled": (Filler(filled, "", True),), "length": number}
@@ -101,9 +103,23 @@ def _measured(reach, before):
     yield "modules", size, "dict sys.modules", number, facts
 
 
+def _gradients(reach):
+    """The same of sparse gradients alone, where the program has embeddings."""
+    if sparse.kinds():
+        yield from _told(reach, list(reach.singles())[:MOST])
+
+
+def _told(reach, chosen):
+    for identity, told in reach.named(chosen, _asked).items():
+        if told is not None:
+            yield (identity, told[1]), *told[:1], *told[2:]
+
+
 def _asked(path):
     """(bytes, type, path, number, facts) of the object at the end of a path."""
     item = path.chain[-1]
+    if is_a(item, sparse.kinds()):
+        return _gradient(path, item)
     try:
         size, facts = _size(item), path.facts()
     except Exception:
@@ -114,6 +130,17 @@ def _asked(path):
     if is_a(item, _connection() or ()):
         facts["filled"] = (Filler(DATABASE, "", True),)
     return size, type(item).__name__, path.of_kind(), 1, facts
+
+
+def _gradient(path, module):
+    try:
+        told = sparse.size(module)
+    except Exception:
+        return None  # of a class of the program's that refuses
+    if told is None:
+        return None
+    facts = {"kind": sparse.KIND, "filled": (Filler(SPARSE, "", True),), ON_DEVICE: not told[1]}
+    return told[0], type(module).__name__, "gradient of a Parameter of " + path.of_kind(), 1, facts
 
 
 def _size(item):

@@ -46,7 +46,7 @@ TAKEN_OUT = r"\bdel\b[^#]*\b%(name)s\[|\b%(name)s\.pop\s*\("
 
 def kind_of(path, sites, is_dictionary=False, of_things=False):
     """{"kind": what the lines at some sites make of the container with a path that they fill}, or {}. Of
-    things is a dictionary that has objects of the program's own classes."""
+    things is a dictionary or a set that has objects of the program's own classes."""
     if any(map(adds_groups, sites)):
         return {"kind": "optimizer-groups-added"}
     if STATES.match(path) and any(map(states, sites)):
@@ -59,6 +59,8 @@ def kind_of(path, sites, is_dictionary=False, of_things=False):
         if any(map(registers, sites)):
             return {"kind": REGISTER}
         return {"kind": ASKED_FOR} if of_things and any(map(asks_for, sites)) else {}
+    if of_things and path.startswith("set "):
+        return {"kind": "sessions-kept"}  # who is there, and told to have left: a set has no order to come back to
     if path.startswith(("deque ", "list ")) and any(map(queues, sites)):
         return {"kind": "unbounded-queue"}
     return {"kind": REGISTER} if path.startswith("list ") and any(map(removes, sites)) else {}

@@ -149,7 +149,7 @@ class Path:
         container = self.chain[at]
         if is_a(container, dict) and by_object(container):
             facts["by_object"] = True
-        if is_a(container, dict) and of_things(container):
+        if is_a(container, (dict, set)) and of_things(container):
             facts["of_things"] = True
         for place, item in enumerate(self.chain[:end]):
             known = filling(item, self.chain[place + 1 : place + 3])

@@ -83,9 +83,8 @@ class _Search:
         self.noted.has_outputs = living.has_outputs(self._frameworks, self.noted.noted)
         self._found = Holders(deadline, Downwards(self._reach), self.noted.met)
         self._uncounted = []  # pairs of frameworks and facts, whose classes are not counted yet
-        if on_host or not self._on_device:
-            facts = {"host": True} if self._on_device else {}
-            self.noted.sizes = growing.add(self._found, self._reach, before[2], facts)
+        facts, all_of_them = {"host": True} if self._on_device else {}, on_host or not self._on_device
+        self.noted.sizes = growing.add(self._found, self._reach, before[2], facts, all_of_them)
         if reference is not None:
             self._find(deadline)
 

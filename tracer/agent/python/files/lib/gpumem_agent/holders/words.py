@@ -28,6 +28,7 @@ OF_QUEUE = 2  # references from one to its elements
 IN_EXECUTOR = 3  # references from one to the list of its work, which its queue has up to 3.12
 SCHEDULES = {"sched"}
 TIMERS = {"asyncio.events", "threading"}
+ELEMENTS = {list, set, tuple, collections.deque, dict}
 CALLBACKS = (types.FunctionType, types.MethodType, functools.partial)
 LOOKED_AT = 4  # elements of a container, to tell what they are
 LOGGING = (
@@ -44,6 +45,8 @@ def kind_of(chain, at):
     kind = elements_of(chain[at])
     if kind == "loggers-added" and "log-records-kept" in map(elements_of, chain[at + 1 :]):
         return "log-records-kept"  # the handlers are few, and one keeps what it is given
+    if kind is None and at + 1 < len(chain):
+        kind = _callbacks_in(chain[at + 1])
     if kind is None and any(is_executor(item) for item in chain[max(0, at - IN_EXECUTOR) : at + 1]):
         kind = "unbounded-queue/executor"
     if kind is None:
@@ -79,6 +82,12 @@ def elements_of(container):
     return told.pop() if len(told) == 1 else None
 
 
+def _callbacks_in(element):
+    """In the same words of a container that an element of another is, as handlers are by their topics."""
+    kind = elements_of(element) if type(element) in ELEMENTS else None
+    return kind if kind == "callbacks-left" else None
+
+
 def by_object(dictionary):
     """Whether the keys of a dictionary are objects of the program's classes, each equal to itself
     alone: nobody finds an entry again who has lost the object, which the entry keeps."""
@@ -93,9 +102,10 @@ def _is_itself(kind):
     return _is_programs(kind)
 
 
-def of_things(dictionary):
-    """Whether the values of a dictionary are objects of the program's classes, and no tuples."""
-    values = list(itertools.islice(dict.values(dictionary), LOOKED_AT))
+def of_things(container):
+    """Whether the values of a dictionary, or what a set has, are objects of the program's classes, and no tuples."""
+    every = dict.values(container) if is_a(container, dict) else container
+    values = list(itertools.islice(every, LOOKED_AT))
     return bool(values) and all(not is_a(value, tuple) and _is_programs(type(value)) for value in values)
 
 
