@@ -10,14 +10,17 @@ import (
 	"github.com/gpumem/gpumem/report/trend"
 )
 
+// leastThere is how many elements a container without a bound must have at the last look: a set of a few large
+// things fills in the same way.
+const leastThere = 8
+
 // Two looks are few, so the account must say the same at each of them, and its trend must be
 // on the way: it has a slope, and only the test of it is not sure yet.
 const (
-	twoLooks   = 2
-	leastThere = 8   // elements at the last look: a set of a few large things fills in the same way
-	onTheWay   = .05 // level of the trend test
-	slopeSure  = 4.  // errors that the slope is above 0
-	goesOnFor  = 3.  // seconds since the last look, after which the account must have risen on
+	twoLooks  = 2
+	onTheWay  = .05 // level of the trend test
+	slopeSure = 4.  // errors that the slope is above 0
+	goesOnFor = 3.  // seconds since the last look, after which the account must have risen on
 )
 
 // findTwice is the finding of containers without a bound that got longer from one look to the

@@ -25,6 +25,7 @@ func Examine(p series.Process, c trend.Conditions) *Examined {
 	x.settleSwaps()
 	x.settleLoads(c)
 	x.settleYoung()
+	x.settleSlight()
 	x.settleSwaying()
 	x.settleCollected()
 	x.examineHandles(c)

@@ -96,6 +96,29 @@ const (
 	swaysSeen = .75 * mib // a second, of what is live
 )
 
+// Where host memory was seen for slightSeen seconds and has a slope that is no more than its error says, nothing
+// speaks for a growth: the bound may be slightlyWide times the usual one. Under a sawtooth it is of what matters.
+const (
+	slightSeen   = 15.
+	slightlyWide = 1.5
+)
+
+// settleSlight decides on host memory whose trend is open though it has hardly any.
+func (x *Examined) settleSlight() {
+	g, clock := &x.Grow[series.Host], x.Judged.Clock
+	open := g.Known && g.Shape == trend.ShapeUndecided && !g.Loaded && !x.Judged.Untimed
+	if !open || clock[len(clock)-1]-clock[g.From] < slightSeen || g.Amount() >= g.Delta/2 || g.T >= 1 {
+		return
+	}
+	limit := g.Limit
+	if g.Cycle.Drops > 0 {
+		limit = g.Delta
+	}
+	if g.Upper < slightlyWide*limit {
+		g.Settle(trend.Flat, g.Upper)
+	}
+}
+
 // settleYoung decides on host memory that is open only because so little was seen of it.
 func (x *Examined) settleYoung() {
 	g, lived := &x.Grow[series.Host], x.DeviceLived()

@@ -164,3 +164,32 @@ func TestTheFirstCompilersAreThoseOfTheStart(t *testing.T) {
 		t.Errorf("with a later one: %g", got)
 	}
 }
+
+// Host memory that comes and goes, in a window in which nothing speaks for a growth.
+func TestHostMemoryWithHardlyATrendIsNotOpen(t *testing.T) {
+	t.Parallel()
+	flat := trend.Growth{Known: true, Shape: trend.ShapeUndecided, Span: 30, Delta: mib, Limit: mib, Upper: 1.4 * mib,
+		Rate: mib / 100, T: .8}
+	for name, c := range map[string]struct {
+		change func(g *trend.Growth)
+		lasted float64
+		want   trend.Shape
+	}{
+		"as it is":            {func(*trend.Growth) {}, 30, trend.Flat},
+		"a short window":      {func(*trend.Growth) {}, 12, trend.ShapeUndecided},
+		"more than its error": {func(g *trend.Growth) { g.T = 2 }, 30, trend.ShapeUndecided},
+		"a rise that matters": {func(g *trend.Growth) { g.Rate = mib / 40 }, 30, trend.ShapeUndecided},
+		"little is seen":      {func(g *trend.Growth) { g.Upper = 2 * mib }, 30, trend.ShapeUndecided},
+		"teeth":               {func(g *trend.Growth) { g.Cycle.Drops, g.Limit = 5, 6*mib }, 30, trend.Flat},
+		"large teeth": {func(g *trend.Growth) { g.Cycle.Drops, g.Limit, g.Upper = 5, 6*mib, 4*mib }, 30,
+			trend.ShapeUndecided},
+	} {
+		x := swaying(4, c.lasted, 0)
+		x.Grow[series.Host] = flat
+		c.change(&x.Grow[series.Host])
+		x.settleSlight()
+		if got := x.Grow[series.Host].Shape; got != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

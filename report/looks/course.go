@@ -234,9 +234,8 @@ func Larger(a, b *Course) *Course {
 func (c *Course) Words() string {
 	a, b := c.Looks[0].Holder, c.Looks[len(c.Looks)-1].Holder
 	if a.Length > 0 && b.Length > 0 {
-		return fmt.Sprintf("%s elements at %s, %s at %s", units.Count(a.Length), units.Span(c.Looks[0].At),
-			units.Count(b.Length),
-			units.Span(c.Looks[len(c.Looks)-1].At))
+		return fmt.Sprintf("%s at %s, %s at %s", units.Counted(a.Length, "element", "elements"),
+			units.Span(c.Looks[0].At), units.Count(b.Length), units.Span(c.Looks[len(c.Looks)-1].At))
 	}
 	return fmt.Sprintf("%s came in %s, then %s in %s", units.Bytes(a.Bytes),
 		units.Span(c.Looks[0].Over), units.Bytes(b.Bytes), units.Span(c.Looks[len(c.Looks)-1].Over))

@@ -55,6 +55,27 @@ func TestAListThatIsLongerAtEachLookDecidesWhereTheTrendIsOpen(t *testing.T) {
 	}
 }
 
+// The best epochs, of many arrays each, come as evenly, and are soon all there.
+func TestAContainerOfAFewElementsMayHaveThemAllAtTheNextLook(t *testing.T) {
+	t.Parallel()
+	const each = 256 * kib
+	judged := func(rowsForOne int64) *Verdict {
+		p := wandering(300, each).lookedAt("dict train.best", each, 0)
+		for i := range p.events {
+			for n := range p.events[i].Holders {
+				p.events[i].Holders[n].Length /= rowsForOne
+			}
+		}
+		return p.judge()
+	}
+	if v := judged(20); v.Verdict != AppLeak || v.RestsOn != ByObjects {
+		t.Errorf("nine elements: %s", v.Summary)
+	}
+	if v := judged(40); v.Verdict != Undecided {
+		t.Errorf("four elements: %s", v.Summary)
+	}
+}
+
 func TestAContainerWithABoundWarmsUpHoweverStraightItRises(t *testing.T) {
 	t.Parallel()
 	const each = 256 * kib
