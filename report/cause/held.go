@@ -251,7 +251,7 @@ func heldOf(c *Case, all []held, paths []*regexp.Regexp, id string) (
 	bytes, came, others float64, largest record.Holder) {
 	for _, h := range c.Holders {
 		gained := min(c.gained(&h), c.Size)
-		of, grew := c.named(&h)
+		of, grew := named(c, &h)
 		small := gained < heldMatters*c.Size || !grew
 		// What a graph keeps is the graph's, but for that of variables of frames that an
 		// exception keeps, or that many hooks keep: to detach them would change nothing, or too little.
@@ -289,7 +289,7 @@ const (
 // named is the holder of about as many elements to which a name led before the program's functions had ended,
 // for objects of a class to which none leads at the end any more; else the holder itself. It grew
 // unless that container had stood still: its elements were there all the time.
-func (c *Case) named(h *record.Holder) (of *record.Holder, grew bool) {
+func named(c *Case, h *record.Holder) (of *record.Holder, grew bool) {
 	if !strings.HasSuffix(h.Path, " objects") || h.Gone || h.OverMs != 0 || h.Kind != "" {
 		return h, true
 	}

@@ -26,6 +26,7 @@ func Examine(p series.Process, c trend.Conditions) *Examined {
 	x.settleLoads(c)
 	x.settleYoung()
 	x.settleSlight()
+	x.settleFree()
 	x.settleSwaying()
 	x.settleCollected()
 	x.examineHandles(c)

@@ -123,14 +123,18 @@ func (x *Examined) settleSlight() {
 func (x *Examined) settleYoung() {
 	g, lived := &x.Grow[series.Host], x.DeviceLived()
 	open := g.Known && g.Shape == trend.ShapeUndecided && !g.Loaded && !x.Judged.Untimed
-	if !open || lived <= 0 {
+	if !open {
 		return
 	}
-	young := lived < series.StartAlive && g.Upper <= youngWide*g.Limit && g.Upper <= youngSeen*g.Span
+	hasDevice := lived > 0
+	if !hasDevice {
+		lived = x.Lived()
+	}
+	young := hasDevice && lived < series.StartAlive && g.Upper <= youngWide*g.Limit && g.Upper <= youngSeen*g.Span
 	slow := lived < slowFor && g.Low*g.Span <= g.Delta && g.Upper <= slowWide*g.Limit && g.Upper <= slowSeen*g.Span
 	if young || slow {
 		g.Settle(trend.Flat, g.Upper)
-	} else if lived < series.StartAlive && x.hasSettled() {
+	} else if hasDevice && lived < series.StartAlive && x.hasSettled() {
 		g.Settle(trend.Step, slowSeen*g.Span)
 	}
 }
@@ -151,6 +155,29 @@ func (x *Examined) settleSwaying() {
 	if isOpen(count) && live.Known && !live.Growing() && live.Shape != trend.ShapeUndecided &&
 		live.Upper <= swaysSeen*live.Span {
 		count.Settle(trend.Bounded, count.Upper)
+	}
+}
+
+// beyondSeen is the growth of host memory, in bytes a second, that must have been seen for what lies free in the
+// heap to be no growth; and of it, that of all else.
+const (
+	heapSeen   = 2 * mib
+	beyondSeen = mib / 2
+)
+
+// settleFree decides on host memory that is open though all of it but what lies free in the C heap stands still:
+// a heap that is used by pieces of many sizes keeps some of each for a while. What it keeps of them without end
+// grows by more.
+func (x *Examined) settleFree() {
+	g, free := &x.Grow[series.Host], x.Judged.Cols[record.ColHostHeapFree]
+	if !g.Known || g.Shape != trend.ShapeUndecided || g.Loaded || x.Judged.Untimed || free == nil ||
+		g.Upper > heapSeen*g.Span {
+		return
+	}
+	beyond := stat.Minus(x.Judged.Series[series.Host], free)
+	of := x.Judged.Examine(beyond, x.Judged.Question(series.Host, x.conditions))
+	if of.Known && of.Shape != trend.ShapeUndecided && !of.Growing() && of.Upper <= beyondSeen*of.Span {
+		g.Settle(trend.Bounded, g.Upper)
 	}
 }
 

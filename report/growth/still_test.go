@@ -21,7 +21,7 @@ func hostOfYoungDevice(seconds, factor float64) *trend.Growth {
 	return hostBeside(seconds, firstUses, factor, func(float64) float64 { return 700 * mib })
 }
 
-// hostBeside is the trend of host memory that is seen so, times a factor, beside a device.
+// hostBeside is the trend of host memory that is seen so, times a factor, beside a device or none.
 func hostBeside(seconds float64, seen [][2]float64, factor float64, device func(t float64) float64) *trend.Growth {
 	rows := int(seconds * 28)
 	clock, held, host := make([]float64, rows), make([]float64, rows), make([]float64, rows)
@@ -31,10 +31,16 @@ func hostBeside(seconds float64, seen [][2]float64, factor float64, device func(
 		for at+1 < len(seen) && seen[at+1][0] <= t {
 			at++
 		}
-		clock[i], held[i], host[i] = 1000*t, device(t), mib*(seen[0][1]+factor*(seen[at][1]-seen[0][1]))
+		clock[i], host[i] = 1000*t, mib*(seen[0][1]+factor*(seen[at][1]-seen[0][1]))
+		if device != nil {
+			held[i] = device(t)
+		}
 	}
-	run := &record.Run{Samples: record.NewSamples([]string{record.ColTime, record.ColGPU, record.ColRSS},
-		[][]float64{clock, held, host})}
+	names, columns := []string{record.ColTime, record.ColRSS}, [][]float64{clock, host}
+	if device != nil {
+		names, columns = append(names, record.ColGPU), append(columns, held)
+	}
+	run := &record.Run{Samples: record.NewSamples(names, columns)}
 	x := Examine(series.Clean(series.TracksOf(run)[0], run, series.Indexed(nil), "", mib), trend.ForReport())
 	return &x.Grow[series.Host]
 }
@@ -82,6 +88,8 @@ func TestHostMemoryThatStoodStillAfterAStartIsNotOpen(t *testing.T) {
 		"it stood still for too short": {8, 1, firstKernels, level, trend.ShapeUndecided},
 		"a heap that creeps for 20 s":  {20, 1, creeps, level, trend.Flat},
 		"one that rises by far more":   {20, 9, creeps, level, trend.ShapeUndecided},
+		"without a device":             {20, 1, creeps, nil, trend.Flat},
+		"kernels without a device":     {10, 1, firstKernels, nil, trend.ShapeUndecided},
 	} {
 		if g := hostBeside(c.seconds, c.seen, c.factor, c.device); g.Shape != c.want {
 			t.Errorf("%s: %s, upper %.2f MiB, limit %.2f", name, g.Shape, g.Upper/mib, g.Limit/mib)
@@ -191,5 +199,45 @@ func TestHostMemoryWithHardlyATrendIsNotOpen(t *testing.T) {
 		if got := x.Grow[series.Host].Shape; got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+// keptFree is what the C heap of a program of PyTorch's without a fault had free, in MiB, as it was seen on a
+// processor.
+var keptFree = [][2]float64{{0, 5.1}, {2.5, 3.5}, {3.9, 7.7}, {9.1, 11.9}, {17, 8.7}, {18.4, 14.5}, {25, 15.4},
+	{27.5, 16.4}}
+
+func TestHostMemoryOfWhichOnlyTheHeapsFreePartMovesIsNotOpen(t *testing.T) {
+	t.Parallel()
+	judged := func(more, factor float64, told bool) trend.Shape {
+		const rows = 29 * 28
+		clock, host, free, at := make([]float64, rows), make([]float64, rows), make([]float64, rows), 0
+		for i := range rows {
+			t := float64(i) / 28
+			for at+1 < len(keptFree) && keptFree[at+1][0] <= t {
+				at++
+			}
+			clock[i], free[i] = 1000*t, factor*keptFree[at][1]*mib
+			host[i] = 270*mib + free[i] + more*t
+		}
+		names, columns := []string{record.ColTime, record.ColRSS}, [][]float64{clock, host}
+		if told {
+			names, columns = append(names, record.ColHostHeapFree), append(columns, free)
+		}
+		run := &record.Run{Samples: record.NewSamples(names, columns)}
+		x := Examine(series.Clean(series.TracksOf(run)[0], run, series.Indexed(nil), "", mib), trend.ForReport())
+		return x.Grow[series.Host].Shape
+	}
+	if got := judged(0, 1, true); got != trend.Bounded {
+		t.Errorf("as it was: %s", got)
+	}
+	if got := judged(0, 1, false); got != trend.ShapeUndecided {
+		t.Errorf("nobody tells what is free: %s", got)
+	}
+	if got := judged(mib, 1, true); got == trend.Bounded {
+		t.Errorf("the rest grows, too: %s", got)
+	}
+	if got := judged(0, 8, true); got == trend.Bounded {
+		t.Errorf("far more is kept: %s", got)
 	}
 }

@@ -50,6 +50,40 @@ func TestASetOfAFewLargeThingsMayStillBeFilling(t *testing.T) {
 	}
 }
 
+// The best epochs of a program on the processor: by the trend they are a growth of the host.
+func TestASetOfAFewLargeThingsOfTheHostMayStillBeFilling(t *testing.T) {
+	t.Parallel()
+	judged := func(leaps int, lengths ...int64) *Verdict {
+		const rows, bytes = 200, 5 * mib
+		p := newProgram(rows)
+		host := func(i int) float64 { return 160*mib + bytes*float64((i*leaps+rows/2)/rows) }
+		for _, column := range [...]string{record.ColRSS, record.ColRSSAnon, record.ColFootprint, record.ColHostHeap} {
+			p.set(column, func(i int) float64 { return host(i) + mib*p.r.NormFloat64() })
+		}
+		p.meta.Versions = map[string]string{"python": "3.11.2"}
+		for n, length := range lengths {
+			h := record.Holder{Path: "dict main() local shelf.best", Length: length, Count: 12, OverMs: 3000, Bytes: 9 * mib}
+			p.events = append(p.events, record.Event{TMs: float64(4000 + 4000*n), Kind: record.KindHolders,
+				Holders: []record.Holder{h}})
+		}
+		return p.judge()
+	}
+	seen := false
+	for leaps := 3; leaps <= 14; leaps++ {
+		if v := judged(leaps, 9, 20); v.Verdict != HostGrowth || v.Tier == Confirmed {
+			continue
+		}
+		seen = true
+		v := judged(leaps, 1, 5)
+		if v.Verdict != Undecided || !strings.Contains(v.Answer, "had only 5 elements at the last look") {
+			t.Errorf("%d leaps: %s", leaps, v.Answer)
+		}
+	}
+	if !seen {
+		t.Error("no growth in leaps is likely")
+	}
+}
+
 func TestAFewHandlesWithoutBytesAreOpen(t *testing.T) {
 	t.Parallel()
 	judge := func(more float64, driver string) *Verdict {

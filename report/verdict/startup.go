@@ -88,15 +88,15 @@ func compiledLately(s *settled) string {
 	return "the program was compiling code for its device until shortly before, so its real work may not have begun"
 }
 
-// hardlySeen bounds the confidence that nothing grows where a program that uses a device worked for so
-// short a time after a longer start.
+// hardlySeen bounds the confidence that nothing grows in a program of Python's that was seen at work for a few
+// seconds alone.
 func hardlySeen(s *settled) {
 	_, python := s.Run.Meta.Versions["python"]
-	if s.class != None || !python || s.Judged.Untimed || len(s.Judged.Clock) == 0 || !s.UsesDevice() {
+	if s.class != None || !python || s.Judged.Untimed || len(s.Judged.Clock) == 0 {
 		return
 	}
 	clock := s.Judged.Clock
-	if seen := clock[len(clock)-1] - clock[0]; seen < 2*noneFor && seen <= s.Lived()/2 {
+	if clock[len(clock)-1]-clock[0] < 2*noneFor {
 		s.confidence = min(s.confidence, likelyNone)
 	}
 }

@@ -370,3 +370,22 @@ func TestABendOfAGrowthIsNoEndOfAWarmUp(t *testing.T) {
 		}
 	}
 }
+
+// A few seconds of a program's work do not confirm that nothing grows.
+func TestThatNothingGrowsIsNotConfirmedAfterAFewSeconds(t *testing.T) {
+	t.Parallel()
+	judged := func(rows int) *Verdict {
+		p := newProgram(rows)
+		for _, column := range [...]string{record.ColRSS, record.ColRSSAnon, record.ColFootprint, record.ColHostHeap} {
+			p.flat(column, 200*mib, 16*kib)
+		}
+		p.meta.Versions = map[string]string{"python": "3.12"}
+		return p.judge()
+	}
+	if v := judged(100); v.Verdict != None || v.Tier != Likely {
+		t.Errorf("after 5 s: %s", v.Summary)
+	}
+	if v := judged(600); v.Verdict != None || v.Tier != Confirmed {
+		t.Errorf("after 30 s: %s", v.Summary)
+	}
+}

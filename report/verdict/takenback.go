@@ -183,10 +183,13 @@ func heapKeepsIt(s *settled) bool {
 // that is given the last of what belongs there: the looks saw so few large elements come
 // that a set of one for each of a few things fills in the same way. Empty of another.
 func fewElements(s *settled) string {
-	if s.restsOn != ByTrend || s.class != AppLeak || s.primary.Counts() || s.tier() == Confirmed {
+	if s.restsOn != ByTrend || s.primary.Counts() || s.tier() == Confirmed {
 		return ""
 	}
 	h := s.blamed(s.Holders())
+	if s.class == HostGrowth {
+		h = hostHolder(s, s.Holders())
+	}
 	if h == nil {
 		return ""
 	}
