@@ -3,7 +3,6 @@ package cause
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -277,30 +276,6 @@ func heldOf(c *Case, all []held, paths []*regexp.Regexp, id string) (
 		}
 	}
 	return bytes, came, others, largest
-}
-
-// aloneAtTheEnd is by what part of them, or by how many, objects may be fewer or more than the elements of
-// the container that had them; and filledUp the part of a growth below which such a container had stood still.
-const (
-	aloneAtTheEnd, fewAlone = .1, 2
-	filledUp                = .1
-)
-
-// named is the holder of about as many elements to which a name led before the program's functions had ended,
-// for objects of a class to which none leads at the end any more; else the holder itself. It grew
-// unless that container had stood still: its elements were there all the time.
-func named(c *Case, h *record.Holder) (of *record.Holder, grew bool) {
-	if !strings.HasSuffix(h.Path, " objects") || h.Gone || h.OverMs != 0 || h.Kind != "" {
-		return h, true
-	}
-	for i := range c.Holders {
-		g := &c.Holders[i]
-		beside := math.Abs(float64(g.Length - h.Count))
-		if g.Gone && g.Length >= severalKept && beside <= max(fewAlone, aloneAtTheEnd*float64(h.Count)) {
-			return g, c.Gains[g.Path+g.Graph] >= filledUp*c.Size
-		}
-	}
-	return h, true
 }
 
 // hasLargerGraph reports whether a holder's arrays are the outputs of a graph that keeps more
