@@ -14,19 +14,27 @@ const (
 	filledUp                = .1
 )
 
-// named is the holder of about as many elements to which a name led before the program's functions had ended,
-// for objects of a class to which none leads at the end any more; else the holder itself. It grew
+// named is the holder that Container finds, for objects of a class, else the holder itself. It grew
 // unless that container had stood still: its elements were there all the time.
 func named(c *Case, h *record.Holder) (of *record.Holder, grew bool) {
-	if !strings.HasSuffix(h.Path, " objects") || h.Gone || h.OverMs != 0 || h.Kind != "" {
-		return h, true
-	}
-	for i := range c.Holders {
-		g := &c.Holders[i]
-		beside := math.Abs(float64(g.Length - h.Count))
-		if g.Gone && g.Length >= severalKept && beside <= max(fewAlone, aloneAtTheEnd*float64(h.Count)) {
-			return g, c.Gains[g.Path+g.Graph] >= filledUp*c.Size
-		}
+	if g := Container(c.Holders, h); g != nil {
+		return g, c.Gains[g.Path+g.Graph] >= filledUp*c.Size
 	}
 	return h, true
+}
+
+// Container is, for objects of a class to which no name leads at the end any more, the holder with about as many
+// elements to which one led before the program's functions had ended; nil of other holders, and where there is none.
+func Container(all []record.Holder, h *record.Holder) *record.Holder {
+	if !strings.HasSuffix(h.Path, " objects") || h.Gone || h.OverMs != 0 || h.Kind != "" {
+		return nil
+	}
+	for i := range all {
+		g := &all[i]
+		beside := math.Abs(float64(g.Length - h.Count))
+		if g.Gone && g.Length >= severalKept && beside <= max(fewAlone, aloneAtTheEnd*float64(h.Count)) {
+			return g
+		}
+	}
+	return nil
 }

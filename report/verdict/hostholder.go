@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/report/evidence"
 	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
@@ -46,10 +47,16 @@ func hostHolder(s *settled, last []HolderRow) *HolderRow {
 	return itsContainer(last, &last[best])
 }
 
+// mostSince is how many times as much objects may have at the end as their container had at the last look.
+const mostSince = 3
+
 // itsContainer is the container that has the objects of a holder's class, where it is told as well with
-// half of their bytes or more: how it is filled says more than where these are made. Else the
-// holder.
+// half of their bytes or more, or was before the program's functions ended: how it is filled says more than where
+// these are made. Else the holder.
 func itsContainer(last []HolderRow, h *HolderRow) *HolderRow {
+	if had := cause.Container(last, h); had != nil && had.Filled != "" && had.Bytes >= h.Bytes/mostSince {
+		return had
+	}
 	_, below, is := strings.Cut(h.Path, " objects below ")
 	for i := range last {
 		o := &last[i]

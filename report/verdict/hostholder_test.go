@@ -300,6 +300,31 @@ func TestAListWhoseObjectsAreKnownByTheirClassAsWellIsNamedItself(t *testing.T) 
 	}
 }
 
+// When the program's functions have ended, its objects are told by their class.
+func TestAContainerThatHadTheObjectsBeforeTheEndIsNamedItself(t *testing.T) {
+	t.Parallel()
+	list := record.Holder{Path: "list main() local report.failures", Bytes: 25 * mib, Count: 110, Length: 112, Gone: true,
+		OverMs: 12_000, Filled: "/srv/app/page.py:32 check"}
+	little, shorter := list, list
+	little.Bytes, shorter.Length = 8*mib, 60
+	for name, c := range map[string]struct {
+		had   record.Holder
+		named string
+	}{
+		"most of it":    {list, "held by list main() local report.failures, filled at app/page.py:32 in check"},
+		"a part of it":  {little, "held by PageError objects, made at app/page.py:65 in fail"},
+		"a shorter one": {shorter, "held by PageError objects"},
+	} {
+		class := record.Holder{Path: "PageError objects", Bytes: 30 * mib, Count: 117, Filled: "/srv/app/page.py:65 fail"}
+		run := newProgram(400).grows(record.ColRSS, 50*mib, 16*kib, mib/10).run()
+		run.Events = append(run.Events, record.Event{TMs: 19_000, Kind: record.KindHolders,
+			Holders: []record.Holder{class, c.had}})
+		if v := Judge(run, Options{}); !strings.Contains(v.Answer, c.named) {
+			t.Errorf("%s: %s", name, v.Answer)
+		}
+	}
+}
+
 func TestACycleIsToldWithTheObjectsThatItIsOf(t *testing.T) {
 	t.Parallel()
 	v := &Verdict{Causes: []Cause{{ID: cause.Cycle, Confidence: .9}}, Holders: []HolderRow{

@@ -889,6 +889,7 @@ class FillersTest(unittest.TestCase):
             ("heapq.heappush(self.waiting, (2, x))\ny = heapq.heappop(self.waiting)", "unbounded-queue"),
             ("heappush(waiting, x)\ny = [heappop(waiting) for _ in range(2)]", "unbounded-queue"),
             ("heappush(waiting, x)\ny = heappop(others)", None),
+            ("heapq.heappush(self.timers, x)\ny = heapq.heappop(self.timers)", "timers-left"),
             ("self.waiting.append(x)\nself.waiting.remove(x)", "entries-left"),
             ("self.waiting.append(x)\nself.waiting = [w for w in self.waiting if w.busy]", "entries-left"),
             ("self.waiting.append(x)\nself.waiting[:] = [w for w in waiting if w.busy]", "entries-left"),
@@ -902,6 +903,15 @@ class FillersTest(unittest.TestCase):
                     source.write(text + "\n")
                 wanted = {"kind": kind} if kind else {}
                 self.assertEqual(memos.kind_of("list M.rack.waiting", [file + ":1 note"]), wanted, text)
+
+    def test_what_is_to_be_done_later_is_on_a_heap_of_timers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "looped.py")
+            with open(file, "w") as source:
+                source.write("heapq.heappush(self.heap, one)\ny = heapq.heappop(self.heap)\n")
+            for function, kind in (("call_later", "timers-left"), ("add_timer", "timers-left"), ("put", "unbounded-queue")):
+                found = memos.kind_of("list main() local loop.heap", ["%s:1 %s" % (file, function)])
+                self.assertEqual(found, {"kind": kind}, function)
 
     def test_the_statement_that_adds_a_row_may_be_a_constant(self):
         for text, is_one in (

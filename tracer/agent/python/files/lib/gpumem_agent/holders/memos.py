@@ -36,6 +36,7 @@ ADDED = re.compile(r"\b(\w+)\.(append|appendleft)\s*\(")
 # At the other end.
 TAKEN = {"append": r"\b%s\.(?:popleft\s*\(|pop\s*\(\s*0\s*\))", "appendleft": r"\b%s\.pop\s*\("}
 PUSHED = re.compile(r"\bheappush\s*\(\s*(?:\w+\.)*(\w+)\s*,")
+TIMED = re.compile(r"_*(?:call_(?:later|at|soon)|(?:\w+_)?timers?|enter(?:abs)?|alarms?|timetable|schedule\w*)$")
 POPPED = r"\bheappop\s*\(\s*(?:\w+\.)*%s\s*\)"
 # Out of a list: one element, or all but those that are wanted still.
 REMOVED = r"\b%(name)s\.remove\s*\(|\bdel\b[^#]*\b%(name)s\["
@@ -62,7 +63,7 @@ def kind_of(path, sites, is_dictionary=False, of_things=False):
     if of_things and path.startswith("set "):
         return {"kind": "sessions-kept"}  # who is there, and told to have left: a set has no order to come back to
     if path.startswith(("deque ", "list ")) and any(map(queues, sites)):
-        return {"kind": "unbounded-queue"}
+        return {"kind": "timers-left" if any(map(times, sites)) else "unbounded-queue"}
     return {"kind": REGISTER} if path.startswith("list ") and any(map(removes, sites)) else {}
 
 
@@ -197,6 +198,16 @@ def queues(site):
         return False
     name, how = added.groups()
     return bool(search(file, re.compile(TAKEN[how] % re.escape(name)), name))
+
+
+@functools.lru_cache(maxsize=64)  # each look asks again
+def times(site):
+    """Whether the line of a site pushes on a heap what is to be done at a time, by the names of the function
+    that does so, or of the heap."""
+    _, lines, at = line_of(site)
+    pushed = PUSHED.search(code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
+    names = (site.rpartition(" ")[2], pushed.group(1)) if pushed is not None else ()
+    return any(map(TIMED.match, names))
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
