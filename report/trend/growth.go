@@ -237,7 +237,8 @@ func (g *Growth) still(f *trendFit, least float64) Shape {
 // together each time, for a series to be on its way up.
 const climbing = 4
 
-// climbs reports whether a series without teeth is on its way up at its end: that is no step yet.
+// climbs reports whether a series without teeth is on its way up at its end, and beyond where it was in the
+// second half of its time before: that is no step yet, and no tooth of a few.
 func (g *Growth) climbs() bool {
 	n := len(g.BlockY)
 	if n <= climbing || g.Cycle.Drops > 0 {
@@ -245,6 +246,11 @@ func (g *Growth) climbs() bool {
 	}
 	for i := n - climbing; i < n; i++ {
 		if g.BlockY[i]-g.BlockY[i-1] <= g.Delta {
+			return false
+		}
+	}
+	for _, before := range g.BlockY[n/2 : max(n/2, n-climbing)] {
+		if before > g.BlockY[n-1] {
 			return false
 		}
 	}

@@ -39,6 +39,10 @@ func TestWhatClimbsAtItsEndIsNoStep(t *testing.T) {
 	if got := judged(func(i int) float64 { return 5*mib + float64(max(0, i-85))*mib }); got != ShapeUndecided {
 		t.Errorf("a rise from 5 to 30 MiB in the last quarter: %s", got)
 	}
+	tooth := func(i int) float64 { return 100*mib + float64(i%40)*25*mib/40 }
+	if got := judged(tooth); got == ShapeUndecided {
+		t.Errorf("one of a few teeth: %s", got)
+	}
 	if got := judged(func(i int) float64 { return 5*mib + float64(min(1, i/60))*20*mib }); got != Step {
 		t.Errorf("a step in the middle: %s", got)
 	}

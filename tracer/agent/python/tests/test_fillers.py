@@ -851,6 +851,7 @@ class FillersTest(unittest.TestCase):
             ("self.open[n] = x\nself.open.pop(n, None)", True),
             ("self.open[n] = x\nwork()\ndel self.kept[n], self.open[n]", True),
             ("self.open[n] = x", False),
+            ("self.open[hall][n] = x\nself.open[hall].pop(n)", True),
             ("self.open[n] = x\ndel self.opener[n]", False),
             ("self.open[n] = x\nself.open.popitem()", False),
             ("pages = self.open.setdefault(x, [])\ndel self.open[x]", True),

@@ -42,7 +42,7 @@ POPPED = r"\bheappop\s*\(\s*(?:\w+\.)*%s\s*\)"
 REMOVED = r"\b%(name)s\.remove\s*\(|\bdel\b[^#]*\b%(name)s\["
 REMOVED += r"|\b%(name)s(?:\[:\])?\s*=\s*\[.*\bin\s+(?:\w+\.)*%(name)s\s+if\b"
 FOUND = r"\b%(name)s\.(?:get|values|items)\s*\(|\b%(name)s\[[^\]]*\](?!\s*=(?!=))"
-TAKEN_OUT = r"\bdel\b[^#]*\b%(name)s\[|\b%(name)s\.pop\s*\("
+TAKEN_OUT = r"\bdel\b[^#]*\b%(name)s\[|\b%(name)s(?:\[[^\]]*\])?\.pop\s*\("
 
 
 def kind_of(path, sites, is_dictionary=False, of_things=False):
