@@ -121,14 +121,13 @@ class Reach:
         return found
 
     def singles(self):
-        """Identities of the single objects that were reached."""
+        """{identity: the key of its type} of the single objects that were reached."""
         found = {}
         for search, number in self._levels():
             level = search.levels[number]
-            for place in level.singles:
-                found.setdefault(level.identities[place], (search, number, place))
-        for identity, place in found.items():
-            self._places.setdefault(identity, place)
+            for place, kind in zip(level.singles, level.single_kinds):
+                found.setdefault(level.identities[place], kind)
+                self._places.setdefault(level.identities[place], (search, number, place))
         return found
 
     def has(self, identity):

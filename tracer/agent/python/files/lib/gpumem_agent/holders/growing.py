@@ -12,11 +12,12 @@ its own figure, of all its connections.
 import functools
 import heapq
 import io
+import itertools
 import operator
 import sys
 import types
 
-from gpumem_agent import imports
+from gpumem_agent import atomic, imports
 from gpumem_agent.holders import contents, sparse
 from gpumem_agent.holders.fillers import DATABASE, FOR_THE_END, MADE_MODULES, SPARSE, THREADS, Filler
 from gpumem_agent.holders.kinds import is_a, is_library, module_names, namespace
@@ -28,6 +29,7 @@ from gpumem_agent.sampling import paused
 
 END_PATH, THREAD_PATH = "callbacks of atexit.register", "dict threading._active"
 MOST = 64  # objects that are asked
+MOST_EMBEDDINGS = 16
 MANY = {END_PATH: 100, THREAD_PATH: SOME}  # of whose bytes nothing is known
 SAMPLE = 32  # elements of a list of the interpreter's, the latest, that are weighed
 NEWEST = 512  # entries of a memo that are weighed
@@ -88,8 +90,9 @@ def registered(sizes):
 def _measured(reach, before):
     """Each with a key, its bytes, a path, a number of elements, and facts."""
     known = {key[0] for key in before if type(key) is tuple}
-    chosen = sorted(reach.singles(), key=lambda i: i not in known)[:MOST]
-    yield from _told(reach, chosen)
+    embeddings = _embeddings(reach)
+    others = sorted((i for i in reach.singles() if i not in embeddings), key=lambda i: i not in known)
+    yield from _told(reach, [*embeddings, *others[:MOST]])
     for path, filled, number in ((END_PATH, FOR_THE_END, _for_the_end()), (THREAD_PATH, THREADS, _threads())):
         if number:
             yield path, 0, path, number, {"filled": (Filler(filled, "", True),), "length": number}
@@ -104,9 +107,17 @@ def _measured(reach, before):
 
 
 def _gradients(reach):
-    """The same of sparse gradients alone, where the program has embeddings."""
-    if sparse.kinds():
-        yield from _told(reach, list(reach.singles())[:MOST])
+    """The same of sparse gradients alone."""
+    embeddings = _embeddings(reach)
+    if embeddings:
+        yield from _told(reach, embeddings)
+
+
+def _embeddings(reach):
+    """The identities of a program's embeddings; most have one or two."""
+    wanted = atomic.family(sparse.kinds())
+    found = (identity for identity, kind in reach.singles().items() if kind in wanted)
+    return list(itertools.islice(found, MOST_EMBEDDINGS))
 
 
 def _told(reach, chosen):

@@ -34,7 +34,7 @@ class Level:
         self.followed = []  # these themselves, in the course of the look
         self.hiding = []  # those that are followed once more, for what no collector sees
         self.arrays, self.references = [], []  # places and weak references
-        self.singles = []  # places
+        self.singles, self.single_kinds = [], []  # places and the keys of their types
         self.containers, self.lengths = [], []  # places and elements
         self._groups, self._objects, self._kinds = [], [], []
 
@@ -55,6 +55,7 @@ class Level:
             atomic.fill(self.arrays, self._of(arrays, itertools.count())),
             atomic.fill(self.references, map(weakref.ref, self._of(arrays, objects))),
             atomic.fill(self.singles, self._of(self._single_kinds, itertools.count())),
+            atomic.fill(self.single_kinds, self._of(self._single_kinds, kinds)),
             atomic.fill(self.containers, self._of(counted, itertools.count())),
             atomic.fill(self.lengths, map(len, self._of(counted, objects))),
             *self._follow(skip),

@@ -17,7 +17,7 @@ def kinds():
     """PyTorch's embeddings, where the program has them."""
     module = sys.modules.get("torch.nn.modules.sparse")
     names = namespace(module) if module is not None else {}
-    return tuple(filter(None, map(names.get, ("Embedding", "EmbeddingBag"))))
+    return tuple(kind for kind in map(names.get, ("Embedding", "EmbeddingBag")) if is_a(kind, type))
 
 
 def size(module):
