@@ -105,9 +105,9 @@ const (
 
 // settleSlight decides on host memory whose trend is open though it has hardly any.
 func (x *Examined) settleSlight() {
-	g, clock := &x.Grow[series.Host], x.Judged.Clock
+	g := &x.Grow[series.Host]
 	open := g.Known && g.Shape == trend.ShapeUndecided && !g.Loaded && !x.Judged.Untimed
-	if !open || clock[len(clock)-1]-clock[g.From] < slightSeen || g.Amount() >= g.Delta/2 || g.T >= 1 {
+	if !open || SpanOf(x, g) < slightSeen || g.Amount() >= g.Delta/2 || g.T >= 1 {
 		return
 	}
 	limit := g.Limit
@@ -158,8 +158,8 @@ func (x *Examined) settleSwaying() {
 	}
 }
 
-// beyondSeen is the growth of host memory, in bytes a second, that must have been seen for what lies free in the
-// heap to be no growth; and of it, that of all else.
+// heapSeen is the growth of host memory, in bytes a second, that must have been seen for what lies free in the
+// heap to be no growth; beyondSeen is that of all else.
 const (
 	heapSeen   = 2 * mib
 	beyondSeen = mib / 2

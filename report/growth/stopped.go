@@ -34,6 +34,9 @@ func (x *Examined) settleStopped() {
 // and by how much it would have risen in the whole window at the pace that could have gone
 // unseen since. It began its work after the time compiled.
 func hasStopped(l *series.Accounts, g *trend.Growth, compiled float64) (most float64, ok bool) {
+	if len(l.Clock) == 0 {
+		return 0, false
+	}
 	since, ok := g.Stopped(l.X(g.Axis)[trend.FirstRow(l.Clock, compiled)])
 	if !ok {
 		return 0, false

@@ -1298,12 +1298,18 @@ class FillersTest(unittest.TestCase):
         class Guest:
             pass
 
+        class Refusing(set):
+            def __iter__(self):
+                raise AssertionError("asked")
+
         file = types.ModuleType("guests")
         file.__file__ = "/srv/guests.py"
         Guest.__module__ = "guests"
         with unittest.mock.patch.dict(sys.modules, {"guests": file}):
             self.assertTrue(words.of_things({Guest(), Guest()}))
             self.assertFalse(words.of_things({"a", "b"}))
+            self.assertFalse(words.of_things(Refusing({"a"})))
+            self.assertIsNone(words.elements_of(Refusing({"a"})))
             self.assertFalse(words.of_things(set()))
         self.assertEqual(memos.kind_of("set visit() local room.present", [], of_things=True), {"kind": "sessions-kept"})
         self.assertEqual(memos.kind_of("set visit() local room.present", []), {})

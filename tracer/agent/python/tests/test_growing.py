@@ -123,6 +123,14 @@ class GrowingTest(unittest.TestCase):
             self.assertEqual(list(grown.values()), [8 << 20], holders.found)
             self.assertNotIn("host", holders.facts[next(iter(grown))])
             self.assertTrue([key for key in self.sizes if key == growing.END_PATH], "what is of the host is remembered")
+            for told, want in ((sparse.BUSY, {}), ((20 << 20, False), {next(iter(grown)): 20 << 20})):
+                with unittest.mock.patch.multiple(sparse, size=lambda module: told), unittest.mock.patch.object(
+                    growing, "PAUSE", 0
+                ):
+                    holders = naming.Holders(time.monotonic() + 100, None)
+                    self.sizes = growing.add(holders, running.reached([]), self.sizes, {"host": True})
+                found = {path: size for path, (size, _) in holders.found.items() if "gradient of" in path}
+                self.assertEqual(found, want, "what is busy is told from the same beginning later")
 
     def test_a_database_in_memory_counts_with_what_sqlite_takes(self):
         database = sqlite3.connect(":memory:")

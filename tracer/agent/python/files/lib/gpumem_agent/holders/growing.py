@@ -30,6 +30,7 @@ from gpumem_agent.sampling import paused
 END_PATH, THREAD_PATH = "callbacks of atexit.register", "dict threading._active"
 MOST = 64  # objects that are asked
 MOST_EMBEDDINGS = 16
+TRIES, PAUSE = 8, 0.01  # of seconds between them
 MANY = {END_PATH: 100, THREAD_PATH: SOME}  # of whose bytes nothing is known
 SAMPLE = 32  # elements of a list of the interpreter's, the latest, that are weighed
 NEWEST = 512  # entries of a memo that are weighed
@@ -59,8 +60,11 @@ def add(holders, reach, before, more, on_host=True):
     """Adds what grew since it was noted before, as {key: (bytes and number at first, when,
     those at the last look)}. Returns the same as of now. More are facts of each. Not on the host
     only gradients are asked, which may be on a device."""
-    after, some = {} if on_host else dict(before), {}
-    for key, size, path, count, facts in _measured(reach, before) if on_host else _gradients(reach):
+    # Of what nobody may look at now, or is not asked for, the next look knows what was there.
+    embeddings = _embeddings(reach)
+    kept = (key for key in before if not on_host or type(key) is tuple and key[0] in embeddings)
+    after, some = {key: before[key] for key in kept}, {}
+    for key, size, path, count, facts in _measured(reach, before) if on_host else _told(reach, embeddings):
         now = size, count
         first, when, last = before.get(key, (now, own.monotonic(), now))
         if now < last:
@@ -106,13 +110,6 @@ def _measured(reach, before):
     yield "modules", size, "dict sys.modules", number, facts
 
 
-def _gradients(reach):
-    """The same of sparse gradients alone."""
-    embeddings = _embeddings(reach)
-    if embeddings:
-        yield from _told(reach, embeddings)
-
-
 def _embeddings(reach):
     """The identities of a program's embeddings; most have one or two."""
     wanted = atomic.family(sparse.kinds())
@@ -121,9 +118,17 @@ def _embeddings(reach):
 
 
 def _told(reach, chosen):
-    for identity, told in reach.named(chosen, _asked).items():
-        if told is not None:
-            yield (identity, told[1]), *told[:1], *told[2:]
+    """The same of some objects. What is busy is asked again a moment later."""
+    for attempt in range(TRIES if chosen else 0):
+        if attempt:
+            own.sleep(PAUSE)
+        found = reach.named(chosen, _asked)
+        for identity, told in found.items():
+            if told is not None and told is not sparse.BUSY:
+                yield (identity, told[1]), *told[:1], *told[2:]
+        chosen = [identity for identity, told in found.items() if told is sparse.BUSY]
+        if not chosen:
+            break
 
 
 def _asked(path):
@@ -148,8 +153,8 @@ def _gradient(path, module):
         told = sparse.size(module)
     except Exception:
         return None  # of a class of the program's that refuses
-    if told is None:
-        return None
+    if told is None or told is sparse.BUSY:
+        return told
     facts = {"kind": sparse.KIND, "filled": (Filler(SPARSE, "", True),), ON_DEVICE: not told[1]}
     return told[0], type(module).__name__, "gradient of a Parameter of " + path.of_kind(), 1, facts
 

@@ -28,7 +28,7 @@ OF_QUEUE = 2  # references from one to its elements
 IN_EXECUTOR = 3  # references from one to the list of its work, which its queue has up to 3.12
 SCHEDULES = {"sched"}
 TIMERS = {"asyncio.events", "threading"}
-ELEMENTS = {list, set, tuple, collections.deque, dict}
+ELEMENTS = (list, set, tuple, collections.deque, dict)
 CALLBACKS = (types.FunctionType, types.MethodType, functools.partial)
 LOOKED_AT = 4  # elements of a container, to tell what they are
 LOGGING = (
@@ -75,16 +75,21 @@ def elements_of(container):
     if is_a(container, dict):
         some = list(itertools.islice(dict.values(container), LOOKED_AT))
     elif is_a(container, SEQUENCES):
-        some = list(itertools.islice(container, LOOKED_AT))
+        some = list(itertools.islice(_each(container), LOOKED_AT))
     else:
         return None
     told = {_kind_of(element) for element in some}
     return told.pop() if len(told) == 1 else None
 
 
+def _each(container):
+    """An iterator of the elements of a sequence, past what a class of the program's makes of it."""
+    return next(plain for plain in SEQUENCES if is_a(container, plain)).__iter__(container)
+
+
 def _callbacks_in(element):
     """In the same words of a container that an element of another is, as handlers are by their topics."""
-    kind = elements_of(element) if type(element) in ELEMENTS else None
+    kind = elements_of(element) if any(type(element) is plain for plain in ELEMENTS) else None
     return kind if kind == "callbacks-left" else None
 
 
@@ -104,7 +109,7 @@ def _is_itself(kind):
 
 def of_things(container):
     """Whether the values of a dictionary, or what a set has, are objects of the program's classes, and no tuples."""
-    every = dict.values(container) if is_a(container, dict) else container
+    every = dict.values(container) if is_a(container, dict) else _each(container)
     values = list(itertools.islice(every, LOOKED_AT))
     return bool(values) and all(not is_a(value, tuple) and _is_programs(type(value)) for value in values)
 
