@@ -1011,7 +1011,7 @@ class FillersTest(unittest.TestCase):
         self.assertEqual(told, {"heats": "entries-left/objects", "drawn": None, "counted": None})
 
     def test_objects_that_are_found_by_their_keys_again_are_entries_and_tuples_are_not(self):
-        self.keep(open_calls={}, replies={}, totals={}, unread={})
+        self.keep(open_calls={}, replies={}, totals={}, unread={}, held=collections.defaultdict(dict), states={})
 
         def ring(number):
             call = Firing(number)
@@ -1021,9 +1021,12 @@ class FillersTest(unittest.TestCase):
             totals[number] = os.urandom(BLOB)
             unread[number] = Firing(number)
             unread[number] = call
+            held[number % 2][number] = {"sound": os.urandom(BLOB), "since": number}
+            states[number] = {"weight": os.urandom(BLOB), "bias": os.urandom(8)}
 
         def answer(number):
-            return open_calls[number].sound, replies.get(number), totals[number]
+            known = open_calls[number].sound, replies.get(number), totals[number]
+            return known, held[number % 2][number]["since"], states[number]["bias"]
 
         self.look()
         for number in range(40):
@@ -1031,7 +1034,9 @@ class FillersTest(unittest.TestCase):
             answer(number)
         told = {path.rpartition(".")[2]: h.get("kind") for path, h in self.look().items()}
         self.assertEqual(told.pop("open_calls"), "entries-left/asked-for")
-        self.assertEqual(set(told.values()), {None}, told)
+        named = [kind for name, kind in told.items() if name.startswith("held")]
+        self.assertEqual(set(named), {"entries-left/asked-for"}, told)
+        self.assertEqual({kind for name, kind in told.items() if not name.startswith("held")}, {None}, told)
 
     def test_what_waits_on_a_timetable_waits_for_its_time(self):
         self.keep(agenda=sched.scheduler())

@@ -31,6 +31,8 @@ TIMERS = {"asyncio.events", "threading"}
 ELEMENTS = (list, set, tuple, collections.deque, dict)
 CALLBACKS = (types.FunctionType, types.MethodType, functools.partial)
 LOOKED_AT = 4  # elements of a container, to tell what they are
+TABLES = (dict, collections.defaultdict, collections.OrderedDict)
+RECORD = 16  # entries of a dictionary that stands for an object, at most
 LOGGING = (
     ("LogRecord", "log-records-kept"),
     *((name, "loggers-added") for name in ("Logger", "PlaceHolder", "Handler", "Filter")),
@@ -108,10 +110,28 @@ def _is_itself(kind):
 
 
 def of_things(container):
-    """Whether the values of a dictionary, or what a set has, are objects of the program's classes, and no tuples."""
+    """Whether the values of a dictionary, or what a set has, are objects of the program's classes, and no tuples,
+    or dictionaries that stand for such. Of a dictionary of dictionaries, whether the values of these are."""
     every = dict.values(container) if is_a(container, dict) else _each(container)
     values = list(itertools.islice(every, LOOKED_AT))
-    return bool(values) and all(not is_a(value, tuple) and _is_programs(type(value)) for value in values)
+    tables = [value for value in values if type(value) in TABLES and not _is_record(value)]
+    if tables and len(tables) == len(values):
+        values = [item for table in tables for item in itertools.islice(dict.values(table), LOOKED_AT)]
+    return bool(values) and all(map(_is_thing, values))
+
+
+def _is_thing(value):
+    if type(value) in TABLES:
+        return _is_record(value)
+    return not is_a(value, tuple) and _is_programs(type(value))
+
+
+def _is_record(value):
+    """Whether a dictionary is what an object with a few attributes would be: their names, and values of
+    several types. What has one type is a table, such as the weights of a model by their names."""
+    some = list(itertools.islice(dict.items(value), RECORD + 1))
+    named = all(type(name) is str for name, _ in some)
+    return named and len(some) <= RECORD and len({id(type(item)) for _, item in some}) > 1
 
 
 def _is_programs(kind):
