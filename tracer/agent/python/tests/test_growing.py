@@ -12,7 +12,7 @@ import unittest
 import unittest.mock
 
 from gpumem_agent import atomic
-from gpumem_agent.holders import capsules, contents, growing, living, naming, running, sparse, words
+from gpumem_agent.holders import capsules, contents, growing, living, naming, paths, running, sparse, words
 from gpumem_agent.holders.kinds import Contexts
 
 PART = b"x" * (300 << 10)
@@ -96,6 +96,14 @@ class GrowingTest(unittest.TestCase):
         pickler = pickle.Pickler(io.BytesIO())  # whose memo shows what it has from some 3.11 on
         self.assertEqual(words.kind_of([[pickler], pickler, bytearray()], 1), "pickler-memo-kept")
         self.assertIsNone(words.kind_of([[pickler], [], bytearray()], 1))
+
+    def test_a_private_pickler_is_told_itself(self):
+        journal = types.SimpleNamespace()
+        journal._pickler, entry = pickle.Pickler(io.BytesIO()), types.SimpleNamespace()
+        names = {"journal": journal}
+        chain = [names, journal, vars(journal), journal._pickler, entry, bytearray()]
+        told = paths.Path(chain, {id(names): ("bench", "")})
+        self.assertEqual((str(told), told.facts()["kind"]), ("bench.journal._pickler", "pickler-memo-kept"))
 
     def test_what_a_pickler_keeps_by_several_ways_counts_once(self):
         pickler = pickle.Pickler(io.BytesIO())

@@ -38,7 +38,7 @@ from gpumem_agent.holders.lines import assigned, filler, module_with
 from gpumem_agent.holders.living import GROWING, outnumbers
 from gpumem_agent.holders.local import Local
 from gpumem_agent.holders.logged import RECORDS, logged
-from gpumem_agent.holders.words import by_object, kind_of, of_things
+from gpumem_agent.holders.words import by_object, kind_of, of_c, of_things
 
 PLAIN = (list, tuple, dict, collections.OrderedDict, collections.deque)
 INTO = " → "  # before the type of what an object shows no name for
@@ -247,12 +247,14 @@ class Path:
 
     def _stay_outside(self):
         """Ends the path at an object that shows no name for what it refers to, or at the
-        closest above it that has a public one: a table of pandas, and not its blocks."""
+        closest above it that has a public one: a table of pandas, and not its blocks. Not above one that
+        is known to keep what it refers to."""
         at, parts = self._steps[-1]
         into = INTO + type(self.chain[at + 1]).__name__
         if self.container is not None or self._parts[parts:] != [into]:
             return
-        while len(self._steps) > 1 and self._parts[parts - 1].startswith("._"):
+        keeps = any(of_c(self.chain[at]))
+        while len(self._steps) > 1 and self._parts[parts - 1].startswith("._") and not keeps:
             self._steps.pop()
             at, parts = self._steps[-1]
         if at > 0:

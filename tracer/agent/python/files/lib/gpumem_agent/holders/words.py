@@ -52,7 +52,7 @@ def kind_of(chain, at):
     if kind is None and any(is_executor(item) for item in chain[max(0, at - IN_EXECUTOR) : at + 1]):
         kind = "unbounded-queue/executor"
     if kind is None:
-        kind = next((word for item in chain[max(0, at - 1) : at + 1] for word in _of_c(item)), None)
+        kind = next((word for item in chain[max(0, at - 1) : at + 1] for word in of_c(item)), None)
     if kind is None and any(is_a(item, itertools.cycle) for item in chain[max(0, at - 1) : at + 1]):
         kind = "results-kept/cycle"
     if kind is None and any(_is_timer(item) for item in chain[max(0, at - OF_TIMER) : at]):
@@ -62,7 +62,7 @@ def kind_of(chain, at):
     return kind
 
 
-def _of_c(item):
+def of_c(item):
     """In the same words what an object of a module of C keeps: a SimpleQueue has no bound, and a
     pickler remembers all that it has pickled."""
     if is_a(item, getattr(sys.modules.get("_queue"), "SimpleQueue", ())):
