@@ -35,6 +35,7 @@ const (
 	entriesAskedFor  = Entries + "/asked-for"        // objects that are found by their keys again
 	entriesOfObjects = Entries + "/objects"          // keyed by objects, which they keep
 	threadsEnded     = Threads + "/ended"            // and are kept
+	stackAtExit      = AtExit + "/stack"             // of contextlib, which is not closed
 	countedForTheEnd = AtExit + "/counted"           // callbacks of which no more is known
 	driverHandles    = HandleLeak + "/of-the-driver" // events, streams, graphs
 	objectsOfLibrary = HandleLeak + "/objects"       // an extension's, kept by the program

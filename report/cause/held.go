@@ -60,8 +60,12 @@ func heldSignatures() []held {
 		{AtExit, `\bfinalize\b|\batexit\b|_exithandlers\b`, "callbacks registered for the program's end",
 			"register a weak reference, or undo the registration when its work is done",
 			[2]string{"atexit.register(f, array)", "atexit.register(f)  # finds what it needs by itself"}},
+		{stackAtExit, `\b_exit_callbacks\b`, "callbacks of an exit stack that stays open",
+			"close the stack when the work that it cleans up after is done: until then it keeps each callback, " +
+				"and all that it would clean up",
+			[2]string{"stack.callback(piece.close)", "with ExitStack() as stack: …  # a stack for each piece of work"}},
 		// What an object among them has is its own, but for that of a bound method or a closure.
-		{Callbacks, `\b_?(done_|exit_)?(callbacks|listeners|subscribers|observers)\b` +
+		{Callbacks, `\b_?(done_)?(callbacks|listeners|subscribers|observers)\b` +
 			`((\[[^\]]*\]|[^.\[])*|.*\.__(self|closure|func|defaults|wrapped)__\b.*|.*\.(args|keywords)\b.*)$`,
 			"callbacks of something that lives on",
 			"take the callback back when its work is done",

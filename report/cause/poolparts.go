@@ -50,7 +50,8 @@ const (
 // poolFragmented: the pool asks the driver for blocks as large as those before, although it has idle many times
 // as much: pieces that live on lie between what is idle.
 func poolFragmented(c *Case) *Cause {
-	if c.Class != account.PoolGrowth || !c.ByTrend || c.Live.Growing() || c.missRate() > .5 {
+	rises := c.Live.Growing() && c.Live.Gained() > liveOfClimbed*c.Size
+	if c.Class != account.PoolGrowth || !c.ByTrend || rises || c.missRate() > .5 {
 		return nil // where most requests miss it is a matter of size classes
 	}
 	sizes, all := passedOn(c)

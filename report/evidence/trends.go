@@ -7,6 +7,7 @@ import (
 	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -24,11 +25,13 @@ type Trends struct {
 	host hostEvidence       // whose host memory it is; of one that does not grow it is not looked at
 	// managed: what is untracked is managed memory that the program keeps.
 	managed bool
+	// ring: what comes on the device is kept by a container that lets go of as many elements.
+	ring bool
 }
 
 // TrendsOf are those of a process.
 func TrendsOf(x *growth.Examined) *Trends {
-	e := &Trends{grow: &x.Grow, rows: x.Judged, kind: x.Kind, managed: keepsManaged(x)}
+	e := &Trends{grow: &x.Grow, rows: x.Judged, kind: x.Kind, managed: keepsManaged(x), ring: keepsInRing(x)}
 	if x.Grow.Amounts()[series.Host] > 0 {
 		e.host = hostEvidenceOf(x)
 	}
@@ -162,10 +165,26 @@ func (e *Trends) leaks(a [series.Keys]float64) bool {
 	} else if a[series.Host] > hostFactor*own {
 		return false
 	}
-	if a[series.Idle] > rivalFactor*own && (e.captures() || !Outgrows(g, e.rows, a)) {
+	if a[series.Idle] > rivalFactor*own && (e.captures() || e.ring || !Outgrows(g, e.rows, a)) {
 		return false
 	}
 	return a[series.Untracked] <= rivalFactor*own
+}
+
+// keepsInRing reports whether most of what came on the device by the last look is in containers that are full:
+// what is live rises no further than new elements are larger than those that they replace.
+func keepsInRing(x *growth.Examined) bool {
+	if !x.Grow[series.Idle].Growing() {
+		return false
+	}
+	full, all := 0., 0.
+	for _, c := range looks.Courses(&x.Process) {
+		rate := c.Looks[len(c.Looks)-1].Rate()
+		if all += rate; c.IsFull() {
+			full += rate
+		}
+	}
+	return full > 0 && full >= mostIsBounded*all
 }
 
 // captures reports whether more graphs of the device's are alive than when the pool's bytes began to rise:

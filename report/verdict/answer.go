@@ -60,7 +60,7 @@ func (s *settled) answer(v *Verdict) string {
 	switch {
 	case host != nil:
 	case blamed == nil:
-		text += doneAt(v.Causes) + keptGraphs(s, v.Causes) + keptOutputs(v)
+		text += doneAt(v.Causes) + keptGraphs(s, v.Causes) + keptOutputs(v) + piecesIn(v)
 	case blamed.Filled == "" && !hasName(blamed.Path):
 		text += doneAt(v.Causes)
 	}

@@ -40,6 +40,27 @@ func keptGraphs(s *settled, causes []Cause) string {
 	return ", kept in " + kept.Kept() + filledAt(kept, "")
 }
 
+// severalPieces are as many as may lie between what a pool has idle.
+const severalPieces = 3
+
+// piecesIn says, of a pool that is in pieces, who has most of what came and lives on, as a part of a sentence.
+func piecesIn(v *Verdict) string {
+	if len(v.Causes) == 0 || v.Causes[0].Confidence < sureEnough || v.Causes[0].ID != cause.PoolFragmented {
+		return ""
+	}
+	var most *HolderRow
+	for i := range v.Holders {
+		h := &v.Holders[i]
+		if !h.Host && hasName(h.Path) && h.Count >= severalPieces && (most == nil || h.Bytes > most.Bytes) {
+			most = h
+		}
+	}
+	if most == nil {
+		return ""
+	}
+	return "; of what lives on most came to " + most.Kept() + filledAt(most, "")
+}
+
 // graphsAt is how many captured graphs were alive at a time; NaN where nobody told.
 func graphsAt(s *settled, at float64) float64 {
 	alive := math.NaN()
