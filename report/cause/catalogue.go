@@ -31,7 +31,6 @@ const (
 	clonesGrow       = Clone + "/growth"             // more and more
 	threadsCounted   = Threads + "/counted"          // by the system
 	replacedStates   = Entries + "/replaced"         // of an optimizer, of parameters that were replaced
-	poolsMade        = Asked + "/pools"              // that the program made itself
 	entriesAskedFor  = Entries + "/asked-for"        // objects that are found by their keys again
 	entriesOfObjects = Entries + "/objects"          // keyed by objects, which they keep
 	threadsEnded     = Threads + "/ended"            // and are kept
@@ -65,7 +64,7 @@ func Catalogue() []Rule {
 		{ID: outgrownBefore, Find: outgrownRequests, Before: []string{Policy, Misses}},
 		{ID: Misses, Find: misses},
 		{ID: DriverPool, Find: driverPoolKeeps, Before: []string{Policy}},
-		{ID: poolsMade, Find: poolsKept, Before: []string{Policy, Misses, outgrownBefore, PoolFragmented}},
+		{ID: OwnPools, Find: poolsKept, Before: []string{Policy, Misses, outgrownBefore, PoolFragmented}},
 		{ID: PoolFragmented, Find: poolFragmented, Before: []string{Policy}},
 		{ID: StreamPools, Find: poolForEachStream, Before: []string{Policy, Misses, outgrownBefore, PoolFragmented}},
 		{ID: compiledByLine, Find: compiledAnew,

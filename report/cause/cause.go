@@ -71,6 +71,7 @@ const (
 	// PoolFragmented is of the framework's pool, where that of the C heap is Fragmented.
 	PoolFragmented = "pool-fragmentation"
 	Asked          = "driver-memory-kept"
+	OwnPools       = "pools-kept"
 )
 
 // evidence is one piece of evidence.

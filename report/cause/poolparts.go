@@ -31,7 +31,7 @@ func poolsKept(c *Case) *Cause {
 		return nil
 	}
 	made, _, _ := strings.Cut(most.Filled, "; ")
-	return &Cause{ID: Asked, Confidence: .75 * c.Confidence, Site: made,
+	return &Cause{ID: OwnPools, Confidence: .75 * c.Confidence, Site: made,
 		Evidence: evidence("%d more %s came, each with memory of its own", most.Count, most.Path),
 		Next: "drop each of the " + most.Path + " when what it was made for is done, or use a few of them " +
 			"again and again",

@@ -60,7 +60,7 @@ func TestPoolsThatAProgramMakesAndKeepsAreItsOwn(t *testing.T) {
 		x.change(&h)
 		c.Holders = []record.Holder{h}
 		got := Of(c)
-		if ids := idsOf(got); slices.Contains(ids, Asked) != x.named || x.named && got[0].Site != h.Filled {
+		if ids := idsOf(got); slices.Contains(ids, OwnPools) != x.named || x.named && got[0].Site != h.Filled {
 			t.Errorf("%s: causes %+v", name, got)
 		}
 	}

@@ -54,7 +54,7 @@ func TestPoolsThatAProgramMakesAreTheirOwn(t *testing.T) {
 	const came = "meanwhile 21 more MemPool objects below main() local tomograph.pools came, " +
 		"made at app/muons.py:38 in pool"
 	if v.Verdict != PoolGrowth || !strings.Contains(v.Answer, came) ||
-		!strings.Contains(v.Answer, "cause: driver memory kept") ||
+		!strings.Contains(v.Answer, "cause: pools kept") ||
 		!strings.HasPrefix(v.Next, "at app/muons.py:38 in pool: drop each of the MemPool objects below "+
 			"main() local tomograph.pools when") {
 		t.Errorf("%s, next %s", v.Answer, v.Next)

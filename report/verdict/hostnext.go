@@ -105,7 +105,7 @@ func hasPools(causes []Cause, h *HolderRow) bool {
 		return false
 	}
 	class, _, _ := strings.Cut(h.Path, " ")
-	return causes[0].ID == cause.Asked && strings.HasSuffix(class, "Pool") ||
+	return causes[0].ID == cause.OwnPools && strings.HasSuffix(class, "Pool") ||
 		causes[0].ID == cause.GraphPools && strings.Contains(class, "Graph") ||
 		causes[0].ID == cause.StreamPools && strings.Contains(class, "Stream")
 }

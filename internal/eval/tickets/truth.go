@@ -101,10 +101,13 @@ func sameAs(word string) []string {
 		"closure-kept":             {cause.Callbacks},
 		"compiled-functions-kept":  {cause.GraphPools},
 		"exception-kept":           {cause.Tracebacks},
+		"driver-memory-kept":       {cause.OwnPools},
 		"fragmentation":            {cause.PoolFragmented, cause.Fragmented, cause.Misses},
 		"handle-leak":              {cause.Workspaces, cause.Asked},
 		"modules-made-at-run-time": {cause.Compiled}, // modules of a device, that is
 		"pinned-kept":              {cause.Pinned},
+		"pool-for-each-stream":     {cause.OwnPools},
+		"pool-never-trims":         {cause.OwnPools},
 		"threads-kept":             {cause.Threads},
 	}[word]
 }
