@@ -37,6 +37,7 @@ NEWEST = 512  # entries of a memo that are weighed
 MOST_MEMO = 1 << 17  # entries of a memo that is copied to be weighed
 ENTRY = 16  # bytes of a memo's table for each
 FULL = 2 / 3  # of that table, at most
+WORD = 8  # bytes of a queue's place for an element
 ON_DEVICE = "on_device"  # a fact that is told to nobody
 CODE = 1 << 10  # bytes that a class or a function takes, at least
 OBJECTS = 500  # of a module, that are weighed
@@ -44,7 +45,7 @@ OBJECTS = 500  # of a module, that are weighed
 
 def kinds():
     """The types of the objects that are asked, as far as the program has them."""
-    own_kinds = bytearray, io.BytesIO, io.StringIO, _pickler(), _connection()
+    own_kinds = bytearray, io.BytesIO, io.StringIO, _pickler(), _connection(), _simple_queue()
     return (*filter(None, own_kinds), *sparse.kinds())
 
 
@@ -54,6 +55,11 @@ def _pickler():
 
 def _connection():
     return getattr(sys.modules.get("_sqlite3"), "Connection", None)
+
+
+def _simple_queue():
+    """The type of queues that have their elements in no list, as from 3.13 on."""
+    return getattr(sys.modules.get("_queue"), "SimpleQueue", None) if sys.version_info >= (3, 13) else None
 
 
 def add(holders, reach, before, more, on_host=True):
@@ -142,7 +148,8 @@ def _asked(path):
         return None  # closed, or never opened
     if size is None:
         return None
-    facts.pop("kind", None)
+    if not is_a(item, _simple_queue() or ()):
+        facts.pop("kind", None)
     if is_a(item, _connection() or ()):
         facts["filled"] = (Filler(DATABASE, "", True),)
     return size, type(item).__name__, path.of_kind(), 1, facts
@@ -168,6 +175,8 @@ def _size(item):
         return io.StringIO.tell(item)
     if is_a(item, _pickler() or ()):
         return _of_pickler(item)
+    if is_a(item, _simple_queue() or ()):
+        return _of_queue(item)
     used = _memory_used()
     return used() if used is not None else None
 
@@ -182,6 +191,13 @@ def _of_pickler(item):
     each = _newest(memo) if len(memo) > SOME else 0.0
     _mean_of_memo(id(item), each)
     return size + int(len(memo) * each)
+
+
+def _of_queue(item):
+    """Bytes of a queue's elements, by the mean of some of them."""
+    number, some = _simple_queue().qsize(item), atomic.referents(item)[:NEWEST]
+    each = contents.together(some, set(module_names())) / len(some) if number > SOME and some else 0.0
+    return int(number * (WORD + each))
 
 
 def _newest(memo):
