@@ -26,6 +26,7 @@ from gpumem_agent.holders.kinds import (
     frame_of,
     held_by_frame,
     is_a,
+    is_executor,
     is_future,
     is_library,
     key_of,
@@ -248,12 +249,12 @@ class Path:
     def _stay_outside(self):
         """Ends the path at an object that shows no name for what it refers to, or at the
         closest above it that has a public one: a table of pandas, and not its blocks. Not above one that
-        is known to keep what it refers to."""
+        is known to keep what it refers to, unless an executor has it."""
         at, parts = self._steps[-1]
         into = INTO + type(self.chain[at + 1]).__name__
         if self.container is not None or self._parts[parts:] != [into]:
             return
-        keeps = any(of_c(self.chain[at]))
+        keeps = any(of_c(self.chain[at])) and not any(is_executor(self.chain[n]) for n, _ in self._steps[-2:-1])
         while len(self._steps) > 1 and self._parts[parts - 1].startswith("._") and not keeps:
             self._steps.pop()
             at, parts = self._steps[-1]
