@@ -34,6 +34,10 @@ class Node:
         self.children = {}
 
 
+class Stalled(Exception):
+    pass
+
+
 class Tree:
     """With a short dictionary at each node."""
 
@@ -452,6 +456,20 @@ class ClassesTest(unittest.TestCase):
             found = self.grown(start)
         (told,) = [h for path, h in found.items() if path.startswith("Poller objects")]
         self.assertEqual(told["kind"], "threads-left")
+
+    def test_exceptions_of_which_each_has_the_last_as_its_cause_keep_its_frames(self):
+        last = types.SimpleNamespace(fault=None)
+
+        def fail():
+            for number in range(NUMBER):
+                fault = Stalled("%d" % number * 99)
+                fault.__cause__, last.fault = last.fault, fault
+
+        found = self.grown(fail)
+        (told,) = [h for path, h in found.items() if path.startswith("Stalled objects")]
+        self.assertEqual(told["kind"], "tracebacks-kept")
+        while last.fault is not None:  # or to free them would go as deep
+            last.fault = last.fault.__cause__
 
     def test_a_list_of_objects_is_told_alone(self):
         self.keep(rows=[])

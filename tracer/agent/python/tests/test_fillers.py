@@ -3,6 +3,7 @@ futures and caches."""
 
 import asyncio
 import collections
+import concurrent.futures
 import contextlib
 import contextvars
 import functools
@@ -1287,13 +1288,14 @@ class FillersTest(unittest.TestCase):
         ):
             self.assertEqual(words.elements_of(elements), want, elements)
 
-    def test_a_container_of_callbacks_by_their_topics_is_one_of_callbacks(self):
+    def test_a_container_of_callbacks_or_futures_by_their_topics_is_one_of_these(self):
         handlers = {"a": [self.setUp, self.keep], "b": [self.setUp]}
         for chain, want in (
             ([handlers, handlers["a"], self.setUp], "callbacks-left"),
             ([[handlers], handlers, handlers["a"]], None),
             ([handlers, handlers["a"]], "callbacks-left"),
             ([{"a": [1, 2]}, [1, 2]], None),
+            ([{"a": [concurrent.futures.Future()]}, [concurrent.futures.Future()]], "futures-kept"),
             ([[[ValueError("a")]], [ValueError("a")]], None),  # the chain goes through a traceback there
             ([handlers], None),
         ):

@@ -14,11 +14,11 @@ from gpumem_agent import atomic
 from gpumem_agent.holders import contents, tees
 from gpumem_agent.holders.fillers import FOR_THE_END, Filler
 from gpumem_agent.holders.growing import END_PATH
-from gpumem_agent.holders.kinds import is_a, is_library, is_thread, module_names
+from gpumem_agent.holders.kinds import is_a, is_library, module_names
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import WEIGHTY
 from gpumem_agent.holders.texts import in_program, module_file
-from gpumem_agent.holders.words import logging_kind
+from gpumem_agent.holders.words import kind_of_class
 from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
 
@@ -77,7 +77,7 @@ def add(holders, reach, register, now, frameworks, registered=0, beside=None):
         return
     for path in there:  # a few of them
         holders.found.pop(path)
-    why = "threads-left" if is_thread(kind) else logging_kind(kind)
+    why = kind_of_class(kind)
     below = " below " + place if place else ""
     if function is not None and not place:
         why, below = "reference-cycle", ": a reference cycle"  # an output has its context, which has it

@@ -48,7 +48,7 @@ def kind_of(chain, at):
     if kind == "loggers-added" and "log-records-kept" in map(elements_of, chain[at + 1 :]):
         return "log-records-kept"  # the handlers are few, and one keeps what it is given
     if kind is None and at + 1 < len(chain):
-        kind = _callbacks_in(chain[at + 1])
+        kind = _held_in(chain[at + 1])
     if kind is None and any(is_executor(item) for item in chain[max(0, at - IN_EXECUTOR) : at + 1]):
         kind = "unbounded-queue/executor"
     if kind is None:
@@ -89,10 +89,11 @@ def _each(container):
     return next(plain for plain in SEQUENCES if is_a(container, plain)).__iter__(container)
 
 
-def _callbacks_in(element):
-    """In the same words of a container that an element of another is, as handlers are by their topics."""
+def _held_in(element):
+    """In the same words of a container that an element of another is, as handlers are by their topics, and futures
+    by what they are for."""
     kind = elements_of(element) if any(type(element) is plain for plain in ELEMENTS) else None
-    return kind if kind == "callbacks-left" else None
+    return kind if kind in ("callbacks-left", "futures-kept") else None
 
 
 def by_object(dictionary):
@@ -164,6 +165,13 @@ def _is_timer(item):
 
 def _is_queue(item):
     return is_named(type(item), ("Queue",), QUEUES)
+
+
+def kind_of_class(class_):
+    """In the same words why objects of a class are kept, where the class tells; None of others."""
+    if issubclass(class_, BaseException):
+        return "tracebacks-kept"
+    return "threads-left" if is_thread(class_) else logging_kind(class_)
 
 
 def logging_kind(class_):
