@@ -20,6 +20,7 @@ const (
 	gradientGraphs   = Cycle + "/gradients"          // a gradient's graph leads back to its tensor
 	cachedFunctions  = Caches + "/functions"         // what functools keeps of a function
 	keptModules      = Caches + "/modules"           // a dictionary of modules
+	boundUnreached   = Buffers + "/unreached"        // a line would let go of elements
 	teeBehind        = Queues + "/tee"               // what one branch of a tee has yet to give
 	workQueued       = Queues + "/executor"          // what its threads have not come to
 	tasksWait        = Futures + "/pending"          // tasks that have not ended

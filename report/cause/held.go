@@ -133,6 +133,10 @@ func heldInCaches() []held {
 			"a cache of compiled functions",
 			"compile once, outside of the loop, with arguments instead of constants that change",
 			[2]string{"jax.jit(lambda x: f(x, step))(x)", "g(x, step)  # with g = jax.jit(f), once"}},
+		{boundUnreached, `^$`, "a buffer whose bound is never reached", // known by its kind alone
+			"find out why the line that lets its oldest elements go is not reached: its condition, or the unit of its " +
+				"limit; or give it a bound in number",
+			[2]string{"rows = deque()", "rows = deque(maxlen=128)"}},
 		{Queues, `queue\.(queue|_queue)\b|\.queue(\[|$)|\bqueue\b.*\b_?queue\b|` +
 			`\b(buffer|inbox|backlog|pending)\.queue\b|\._queue(\[…\])?$|\b_cache\[…\]\._items$|^deque .*\._items$`,
 			"a queue without a bound",

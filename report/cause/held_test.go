@@ -269,6 +269,11 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 	if got := Of(leak(named)); !slices.Equal(idsOf(got), []string{Sessions}) {
 		t.Errorf("a name says more: %+v", got)
 	}
+	window := record.Holder{Path: "deque main() local history.rows", Bytes: 90 * mib, Count: 900, Kind: boundUnreached}
+	if got := Of(leak(window)); !slices.Equal(idsOf(got), []string{Buffers}) ||
+		!strings.Contains(got[0].Next, "is not reached") {
+		t.Errorf("a window that is never moved on: %+v", got)
+	}
 	open.Kind = entriesOfObjects
 	if got := Of(host(open)); !slices.Equal(idsOf(got), []string{Entries}) ||
 		!strings.Contains(got[0].Next, "WeakKeyDictionary") {

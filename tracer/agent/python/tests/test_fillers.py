@@ -898,6 +898,10 @@ class FillersTest(unittest.TestCase):
             ("self.waiting.append(x)\nnames = [w.name for w in self.waiting if w.busy]", None),
             ("self.waiting.append(x)\nself.others.remove(x)", None),
             ("self.waiting.append(x)\ndel self.waiting[3]", "entries-left"),
+            ("self.waiting.append(x)\nwhile self.waiting[0].at < now:\n    self.waiting.pop(0)", memos.UNREACHED),
+            ("waiting.append(x)\nif len(waiting) > most:\n    del waiting[:-most]", memos.UNREACHED),
+            ("waiting.append(x)\nif waiting:\n    return waiting.pop(0)", "unbounded-queue"),
+            ("waiting.append(x)\nif others:\n    waiting.pop(0)", "unbounded-queue"),
         )):
             with tempfile.TemporaryDirectory() as folder:
                 file = os.path.join(folder, "taken%d.py" % number)

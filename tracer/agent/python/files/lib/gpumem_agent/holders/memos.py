@@ -2,7 +2,8 @@
 out for a key when the dictionary has none, to look it up the next time. A session for each key: it puts back
 what it took from there before. Or a register of what is open: another line takes single entries
 out of it again, of a list as well. A deque or a list of which another line takes single
-elements, at its other end, is a queue, and so is a heap.
+elements, at its other end, is a queue, and so is a heap. Where the same function lets go of them
+under a condition it is a buffer whose bound is never reached.
 
 Like all that is read in the text of the program it is the usual form that is known, and
 no other.
@@ -18,6 +19,7 @@ REGISTER = "entries-left"  # what is open, and taken out again on some paths onl
 ASKED_FOR = REGISTER + "/asked-for"  # objects that another line finds by their keys again, or goes through
 BY_OBJECT = REGISTER + "/objects"  # which keeps the objects that it is for
 REPLACED = REGISTER + "/replaced"  # of an optimizer's state, of parameters that were replaced
+UNREACHED = "buffer-without-bound/unreached"  # a line would let go of elements
 STATES = re.compile(r"defaultdict .*\.state$")  # a path
 DICTIONARY = re.compile(r"(?:dict|OrderedDict|defaultdict) [^:]*$")  # a path
 # What begins a group or a count, to which more is added.
@@ -38,6 +40,11 @@ TAKEN = {"append": r"\b%s\.(?:popleft\s*\(|pop\s*\(\s*0\s*\))", "appendleft": r"
 PUSHED = re.compile(r"\bheappush\s*\(\s*(?:\w+\.)*(\w+)\s*,")
 TIMED = re.compile(r"_*(?:call_(?:later|at|soon)|(?:\w+_)?timers?|enter(?:abs)?|alarms?|timetable|schedule\w*)$")
 POPPED = r"\bheappop\s*\(\s*(?:\w+\.)*%s\s*\)"
+# What lets go of one there, and looks at none.
+TRIMMED = {
+    "append": r"^\s*(?:(?:\w+\.)*%(name)s\.(?:popleft\s*\(|pop\s*\(\s*0\s*\))|del\s+(?:\w+\.)*%(name)s\[)",
+    "appendleft": r"^\s*(?:\w+\.)*%(name)s\.pop\s*\(",
+}
 # Out of a list: one element, or all but those that are wanted still.
 REMOVED = r"\b%(name)s\.remove\s*\(|\bdel\b[^#]*\b%(name)s\["
 REMOVED += r"|\b%(name)s(?:\[:\])?\s*=\s*\[.*\bin\s+(?:\w+\.)*%(name)s\s+if\b"
@@ -62,6 +69,8 @@ def kind_of(path, sites, is_dictionary=False, of_things=False):
         return {"kind": ASKED_FOR} if of_things and any(map(asks_for, sites)) else {}
     if of_things and path.startswith("set "):
         return {"kind": "sessions-kept"}  # who is there, and told to have left: a set has no order to come back to
+    if path.startswith(("deque ", "list ")) and any(map(trims, sites)):
+        return {"kind": UNREACHED}
     if path.startswith(("deque ", "list ")) and any(map(queues, sites)):
         return {"kind": "timers-left" if any(map(times, sites)) else "unbounded-queue"}
     return {"kind": REGISTER} if path.startswith("list ") and any(map(removes, sites)) else {}
@@ -198,6 +207,20 @@ def queues(site):
         return False
     name, how = added.groups()
     return bool(search(file, re.compile(TAKEN[how] % re.escape(name)), name))
+
+
+@functools.lru_cache(maxsize=64)  # each look asks again
+def trims(site):
+    """Whether the line of a site adds an element to a deque or a list, and lines below it in its function let
+    go of others under a condition that asks the same."""
+    _, lines, at = line_of(site)
+    added = ADDED.search(code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
+    if added is None:
+        return False
+    name, how = re.escape(added.group(1)), added.group(2)
+    asked, let_go = re.compile(r"\b(?:if|while)\b.*\b%s\b" % name), re.compile(TRIMMED[how] % {"name": name})
+    since = itertools.dropwhile(lambda line: not asked.search(line), below(lines, at))
+    return any(map(let_go.search, since))
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
