@@ -3,6 +3,8 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/growth"
@@ -49,6 +51,33 @@ func say(s *settled, v *Verdict) {
 	v.Parts = partsOf(s, v.Holders)
 	v.Claim, v.Next = s.answer(v), nextParts(s.next(v), v.Parts, v.Holders)
 	v.Answer = sentence(s.lead(), v.Claim)
+	v.Holders = knownFirst(v.Holders)
+}
+
+// knownPart is the part of the largest row that tells nobody which a holder must have had to come before it.
+const knownPart = .25
+
+// knownFirst puts holders that were found while the program ran, and are gone since, before rows that tell
+// nobody: at its end no name may lead any more to what they had.
+func knownFirst(list []HolderRow) []HolderRow {
+	first := slices.IndexFunc(list, tellsNobody)
+	if first < 0 {
+		return list
+	}
+	out, others := slices.Clone(list[:first]), []HolderRow(nil)
+	for _, h := range list[first:] {
+		if h.Gone && hasName(h.Path) && float64(h.Bytes) >= knownPart*float64(list[first].Bytes) {
+			out = append(out, h)
+		} else {
+			others = append(others, h)
+		}
+	}
+	return append(out, others...)
+}
+
+// tellsNobody reports whether a row is of arrays to which no name leads, or none that was found in time.
+func tellsNobody(h HolderRow) bool {
+	return h.IsNameless() || strings.HasSuffix(h.Path, ": not found in time")
 }
 
 // missing is what was not recorded, or cannot be known from what was.

@@ -901,7 +901,7 @@ class FillersTest(unittest.TestCase):
             ("self.waiting.append(x)\nwhile self.waiting[0].at < now:\n    self.waiting.pop(0)", memos.UNREACHED),
             ("waiting.append(x)\nif len(waiting) > most:\n    del waiting[:-most]", memos.UNREACHED),
             ("waiting.append(x)\nif waiting:\n    return waiting.pop(0)", "unbounded-queue"),
-            ("waiting.append(x)\nif others:\n    waiting.pop(0)", "unbounded-queue"),
+            ("waiting.append(x)\nif len(others) > most:\n    waiting.pop(0)", memos.UNREACHED),
         )):
             with tempfile.TemporaryDirectory() as folder:
                 file = os.path.join(folder, "taken%d.py" % number)

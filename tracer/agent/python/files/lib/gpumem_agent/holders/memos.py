@@ -45,6 +45,7 @@ TRIMMED = {
     "append": r"^\s*(?:(?:\w+\.)*%(name)s\.(?:popleft\s*\(|pop\s*\(\s*0\s*\))|del\s+(?:\w+\.)*%(name)s\[)",
     "appendleft": r"^\s*(?:\w+\.)*%(name)s\.pop\s*\(",
 }
+CONDITION = re.compile(r"\s*(?:if|while)\b")
 # Out of a list: one element, or all but those that are wanted still.
 REMOVED = r"\b%(name)s\.remove\s*\(|\bdel\b[^#]*\b%(name)s\["
 REMOVED += r"|\b%(name)s(?:\[:\])?\s*=\s*\[.*\bin\s+(?:\w+\.)*%(name)s\s+if\b"
@@ -212,14 +213,14 @@ def queues(site):
 @functools.lru_cache(maxsize=64)  # each look asks again
 def trims(site):
     """Whether the line of a site adds an element to a deque or a list, and lines below it in its function let
-    go of others under a condition that asks the same."""
+    go of others under a condition."""
     _, lines, at = line_of(site)
     added = ADDED.search(code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
     if added is None:
         return False
     name, how = re.escape(added.group(1)), added.group(2)
-    asked, let_go = re.compile(r"\b(?:if|while)\b.*\b%s\b" % name), re.compile(TRIMMED[how] % {"name": name})
-    since = itertools.dropwhile(lambda line: not asked.search(line), below(lines, at))
+    let_go = re.compile(TRIMMED[how] % {"name": name})
+    since = itertools.dropwhile(lambda line: not CONDITION.match(line), below(lines, at))
     return any(map(let_go.search, since))
 
 
