@@ -1322,6 +1322,8 @@ class FillersTest(unittest.TestCase):
             self.assertFalse(words.of_things(Refusing({"a"})))
             self.assertIsNone(words.elements_of(Refusing({"a"})))
             self.assertFalse(words.of_things(set()))
+            for of, want in (({Guest()}, "sessions-kept"), ({"a"}, None), ([Guest()], None)):
+                self.assertEqual(words.kind_of([[of, of], of], 0), want, of)
         self.assertEqual(memos.kind_of("set visit() local room.present", [], of_things=True), {"kind": "sessions-kept"})
         self.assertEqual(memos.kind_of("set visit() local room.present", []), {})
 

@@ -91,7 +91,9 @@ def _each(container):
 
 def _held_in(element):
     """In the same words of a container that an element of another is, as handlers are by their topics, and futures
-    by what they are for."""
+    by what they are for. A set of the program's objects has who is there."""
+    if type(element) is set and of_things(element):
+        return "sessions-kept"
     kind = elements_of(element) if any(type(element) is plain for plain in ELEMENTS) else None
     return kind if kind in ("callbacks-left", "futures-kept") else None
 
