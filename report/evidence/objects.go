@@ -151,9 +151,10 @@ func foundFull(x *growth.Examined) *finding.Finding {
 		return nil
 	}
 	begin, end := clock[0], clock[len(clock)-1]
+	beside := x.Judged.Series[series.Live] != nil
 	for _, k := range objectKeys {
-		if x.Judged.Series[k] == nil {
-			continue
+		if x.Judged.Series[k] == nil || beside && full.Host != (k == series.Host) {
+			continue // beside a device the host's elements are the host's alone
 		}
 		part := (end - begin) * stillFor
 		rose := x.Judged.Between(k, begin, end-part) * (end - part - begin)

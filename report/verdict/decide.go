@@ -241,7 +241,7 @@ func (s *settled) weighObjects(f *finding.Finding) {
 		d.primary == series.Count
 	unsure := d.class == Undecided && (d.primary == series.Keys || d.primary == f.Of)
 	switch {
-	case f.Owner == finding.Nobody && (same && d.restsOn == ByTrend || unsure):
+	case f.Owner == finding.Nobody && (same && d.restsOn == ByTrend || unsure && !poolMayGrow(s, f.Of)):
 		d.take(*f)
 		d.shares, d.lacking = nil, false
 		s.Grow[f.Of].Shape = trend.Plateau
@@ -260,6 +260,14 @@ func (s *settled) weighObjects(f *finding.Finding) {
 	case same && d.restsOn == ByTrend && d.class != Undecided:
 		d.bounds = append(d.bounds, bound{least: f.Score, most: 1})
 	}
+}
+
+// poolMayGrow reports whether it is open if the pool grows, which rose by more than what is live did: that a container
+// of what is live is full says nothing of it.
+func poolMayGrow(s *settled, of series.Key) bool {
+	idle, live := &s.Grow[series.Idle], &s.Grow[series.Live]
+	isOpen := idle.Known && idle.Shape == trend.ShapeUndecided && idle.Gained() > live.Gained()
+	return isOpen && (of == series.Live || of == series.Device)
 }
 
 // weighHidden lets a place that the driver's calls tell of speak where the sums show nothing.

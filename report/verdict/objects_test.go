@@ -227,3 +227,30 @@ func TestNothingGrowsOnlyWhereWhatTheLooksFoundWouldHaveShown(t *testing.T) {
 		}
 	}
 }
+
+// A ring that is full says nothing of a pool that may take more, nor one of a device's of the host.
+func TestAFullContainerDecidesWhereThePoolIsNotOpen(t *testing.T) {
+	t.Parallel()
+	all := judgeAll(newProgram(400).healthy().run(), Options{}, trend.ForReport())
+	for shape, want := range map[trend.Shape]Class{trend.ShapeUndecided: Undecided, trend.Flat: None} {
+		for _, of := range [...]series.Key{series.Live, series.Device} {
+			s := &settled{Examined: all[0].Examined}
+			s.take(finding.Finding{Of: series.Keys})
+			s.Grow[series.Idle] = trend.Growth{Known: true, Shape: shape, Rate: 90 * mib, Span: 1}
+			s.weighObjects(&finding.Finding{By: ByObjects, Of: of, Owner: finding.Nobody, Score: .9})
+			if s.class != want {
+				t.Errorf("%s, of %v: %s", shape, of, s.class)
+			}
+		}
+	}
+	stills := func(host bool) *program {
+		p := pooled(660, 0).fullAt(600, 600)
+		p.events[len(p.events)-1].Holders[0].Host = host
+		return p.set(record.ColLive, func(int) float64 { return 60 * mib }).set(record.ColIdle, func(int) float64 { return 9 * mib })
+	}
+	for host, want := range map[bool]Class{true: None, false: Undecided} {
+		if v := stills(host).judge(); v.Verdict != want {
+			t.Errorf("a host's %v: %s", host, v.Summary)
+		}
+	}
+}
