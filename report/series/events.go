@@ -20,6 +20,7 @@ type Events struct {
 
 // Indexed finds the events of a run by process.
 func Indexed(all []record.Event) *Events {
+	all = placed(all)
 	x := &Events{all: all, of: map[int][]int32{}, reached: make([]float64, len(all))}
 	latest := math.Inf(-1)
 	for i := range all {
