@@ -119,7 +119,8 @@ def of_things(container):
     values = list(itertools.islice(every, LOOKED_AT))
     tables = [value for value in values if type(value) in TABLES and not _is_record(value)]
     if tables and len(tables) == len(values):
-        values = [item for table in tables for item in itertools.islice(dict.values(table), LOOKED_AT)]
+        some = [list(itertools.islice(dict.values(table), LOOKED_AT)) for table in tables]  # at once: others change it
+        values = list(itertools.chain.from_iterable(some))
     return bool(values) and all(map(_is_thing, values))
 
 
