@@ -178,6 +178,27 @@ func TestAProgramThatWasHardlySeenAtWorkIsOpen(t *testing.T) {
 	}
 }
 
+// What sways by more than a fault takes in a few seconds tells of none.
+func TestAYoungDeviceBesideWhichMuchWouldHideIsOpen(t *testing.T) {
+	t.Parallel()
+	judged := func(rows int, sways float64) *Verdict {
+		p := newProgram(rows).healthy().flat(record.ColIdle, 90*mib, sways)
+		p.meta.Versions = map[string]string{"python": "3.12"}
+		return p.judge()
+	}
+	const hides = "the device has been in use for only 7.45 s, and"
+	if v := judged(150, 20*mib); v.Verdict != Undecided || !strings.Contains(v.Summary, hides) {
+		t.Errorf("after 7.5 s: %s", v.Summary)
+	}
+	for name, v := range map[string]*Verdict{
+		"by little": judged(150, 64*kib), "for longer": judged(400, 20*mib),
+	} {
+		if v.Verdict != None {
+			t.Errorf("%s: %s", name, v.Summary)
+		}
+	}
+}
+
 // A ring that fills has few elements; what has more is no moment's work, however young the device.
 func TestAContainerOfTheHostsWithManyElementsDecidesWhileTheDeviceIsYoung(t *testing.T) {
 	t.Parallel()
