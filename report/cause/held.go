@@ -109,15 +109,6 @@ func threadsHeld() held {
 			"pool = ThreadPoolExecutor(8); …; pool.submit(serve, job)"}}
 }
 
-// workIsQueued is the signature of work that is handed out faster than it is done.
-func workIsQueued() held {
-	return held{id: workQueued, path: `\b_work_queue\b|\b_pending_work|\b_taskqueue\b`,
-		what: "work that waits for an executor's threads",
-		next: "hand out no more work than its threads do, so that whoever brings more waits",
-		change: [2]string{"pool.submit(f, x)",
-			"room.acquire(); pool.submit(f, x).add_done_callback(lambda _: room.release())  # room = Semaphore(8)"}}
-}
-
 // entriesStay is the signature of objects that are found by their keys again, long after they are of use. The
 // agent knows them by their kind, and a name says more.
 func entriesStay() held {
@@ -133,21 +124,13 @@ func heldInCaches() []held {
 			"a cache of compiled functions",
 			"compile once, outside of the loop, with arguments instead of constants that change",
 			[2]string{"jax.jit(lambda x: f(x, step))(x)", "g(x, step)  # with g = jax.jit(f), once"}},
-		{boundUnreached, `^$`, "a buffer whose bound is never reached", // known by its kind alone
-			"find out why the line that lets its oldest elements go is not reached: its condition, or the unit of its " +
-				"limit; or give it a bound in number",
-			[2]string{"rows = deque()", "rows = deque(maxlen=128)"}},
+		boundIsUnreached(),
 		{Queues, `queue\.(queue|_queue)\b|\.queue(\[|$)|\bqueue\b.*\b_?queue\b|` +
 			`\b(buffer|inbox|backlog|pending)\.queue\b|\._queue(\[…\])?$|\b_cache\[…\]\._items$|^deque .*\._items$`,
 			"a queue without a bound",
 			"give the queue a bound, so that whoever fills it waits for whoever empties it",
 			[2]string{"queue.Queue()", "queue.Queue(maxsize=8)"}},
-		workIsQueued(),
-		{tasksWait, ` → coroutine `, "tasks that have not ended",
-			"find out what these tasks wait for: begin no more of them than end in the same time, and let none " +
-				"wait without a limit",
-			[2]string{"tasks.add(asyncio.create_task(answer(request)))",
-				"await room.acquire(); tasks.add(asyncio.create_task(answer(request)))  # room = Semaphore(64)"}},
+		workIsQueued(), tasksAreOpen(),
 		// A single one is waited for: what it has are the variables of what runs.
 		{Futures, `(\b|_)futures(\b|_)|\bfuture_|\b_?tasks$|\]\._?(future|task)$`,
 			"futures or tasks that are kept",
