@@ -230,6 +230,7 @@ func (l listener) mark(f *followed, m *agent.Mark, now int64) {
 		return
 	case record.KindOOM, record.KindDied, record.KindWindow, record.KindComposition:
 		l.largeMark(f, m, at, now)
+		l.diedOf(f, m, at)
 		return
 	default:
 		budget := &r.marks

@@ -43,7 +43,19 @@ func (l listener) outOfMemory(c *connected, f *followed, m *agent.Mark, now int6
 	if !l.asksOthers() {
 		return
 	}
+	f.askedOthers = true
 	at := r.agentTime(m.TNs, now)
+	l.concludes.Go(func() { r.guard(func() { l.tellOthers(f.pid, at) }) })
+}
+
+// diedOf asks who else holds memory on the devices where an exception that ended a program tells of none: not
+// each comes of an allocator that told of it before. The lock is held.
+func (l listener) diedOf(f *followed, m *agent.Mark, at int64) {
+	var d record.Died
+	if m.Kind != record.KindDied || f.askedOthers || json.Unmarshal(m.Detail, &d) != nil || !d.OfMemory(m.Name) || !l.asksOthers() {
+		return
+	}
+	r := l.r
 	l.concludes.Go(func() { r.guard(func() { l.tellOthers(f.pid, at) }) })
 }
 

@@ -105,9 +105,11 @@ type followed struct {
 	named      bool // by its agent
 	looks      int  // at what the system tells of it, after the first
 	isPooled   bool // its agent tells of a pool
-	calm       sample.Calm
-	space      addressSpace
-	held       int64 // of the host's memory, when it was read last; 0 is unknown
+	// askedOthers: at an error of its allocator the drivers were asked who else holds memory.
+	askedOthers bool
+	calm        sample.Calm
+	space       addressSpace
+	held        int64 // of the host's memory, when it was read last; 0 is unknown
 }
 
 func newRecording(cfg Config, out *record.Writer, clock agent.Clock, start int64) *recording {

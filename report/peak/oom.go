@@ -152,7 +152,7 @@ func gather(run *record.Run) seen {
 			s.note(e, counts)
 		case record.KindOOMOthers:
 			d, ok := record.DetailOf[record.Others](e)
-			if of := s.latestOf(); ok && of != nil && e.PID == of.PID {
+			if of := s.latestOf(); ok && (of != nil && e.PID == of.PID || s.died && e.PID == s.pid) {
 				s.others = d.Processes
 			}
 		case record.KindDied:

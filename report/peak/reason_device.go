@@ -32,15 +32,19 @@ func isCrowded(c *ooms) bool {
 }
 
 func sayOthers(c *ooms) string {
+	return fmt.Sprintf("%s; this program held %s and asked for %s more%s.", c.sayHeld(),
+		units.Bytes(c.live+c.idle), units.Bytes(c.Asked), c.at())
+}
+
+// sayHeld says who else held how much of the device.
+func (c *ooms) sayHeld() string {
 	who, largest := "other processes hold", ""
 	if len(c.others) == 1 {
 		who = c.nameOther(0) + " holds"
 	} else if i := c.largestOther(); i >= 0 {
 		largest = fmt.Sprintf(" (%s alone %s)", c.nameOther(i), units.Bytes(c.others[i].Bytes))
 	}
-	return fmt.Sprintf("%s %s of the device's %s%s; this program held %s and asked for %s more%s.", who,
-		units.Bytes(c.outside), units.Bytes(*c.Capacity), largest, units.Bytes(c.live+c.idle),
-		units.Bytes(c.Asked), c.at())
+	return fmt.Sprintf("%s %s of the device's %s%s", who, units.Bytes(c.outside), units.Bytes(*c.Capacity), largest)
 }
 
 // largestOther is the index of the process that holds most of what others hold; -1 if none does.

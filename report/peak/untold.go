@@ -14,14 +14,7 @@ import (
 // ranOut is the message of an exception that ended a program for want of memory.
 func ranOut(e *record.Event) (text string, ok bool) {
 	d, _ := record.DetailOf[record.Died](e)
-	lower := strings.ToLower(d.Text)
-	for _, word := range [...]string{"out of memory", "resource_exhausted", "unable to allocate",
-		"failed to allocate", "insufficient memory", "can't allocate memory", "cannot allocate memory"} {
-		if strings.Contains(lower, word) {
-			return d.Text, true
-		}
-	}
-	return d.Text, strings.HasSuffix(e.Name, "OutOfMemoryError") || strings.HasSuffix(e.Name, "MemoryError")
+	return d.Text, d.OfMemory(e.Name)
 }
 
 // untold is the answer where no allocator told of the error: from the exception's
@@ -67,6 +60,8 @@ func (s *seen) byText(o *OOM, run *record.Run, g Growth) {
 	s.readSizes(o)
 	limit := sayOf(o, run)
 	switch {
+	case o.AskedBytes == nil && s.isLeftNothing(run):
+		o.Reason, o.Others, o.Sentence = OtherProcess, s.others, s.sayLeft(run)
 	case o.AskedBytes == nil:
 		o.Sentence = "the last thing it wrote was: " + firstLine(cmp.Or(s.text, s.name))
 	case limit.bytes > 0 && *o.AskedBytes > limit.bytes:
@@ -91,6 +86,38 @@ func (s *seen) byText(o *OOM, run *record.Run, g Growth) {
 		o.Sentence = fmt.Sprintf("it asked for %s more%s than the device had left.",
 			units.Bytes(*o.AskedBytes), atSite(o))
 	}
+}
+
+// mostOfDevice is the part of a device that other processes hold where they leave a program nothing to begin with.
+const mostOfDevice = .5
+
+// isLeftNothing reports whether other processes held most of the device when an exception told of no memory, and
+// not of how much was asked for: a program does not come to its first allocation there.
+func (s *seen) isLeftNothing(run *record.Run) bool {
+	capacity := run.Meta.CapacityBytes[record.LimitDevice]
+	return capacity > 0 && float64(s.asOthers(run).outside) >= mostOfDevice*float64(capacity)
+}
+
+// sayLeft says who held it.
+func (s *seen) sayLeft(run *record.Run) string {
+	return s.asOthers(run).sayHeld() + "; the last thing this program wrote was: " + firstLine(cmp.Or(s.text, s.name))
+}
+
+// asOthers puts what others held into the terms of an allocator that has nothing. Of several devices it is not
+// known which was asked, so that the one of which they hold most counts.
+func (s *seen) asOthers(run *record.Run) *ooms {
+	capacity := run.Meta.CapacityBytes[record.LimitDevice]
+	held := map[int]int64{}
+	d := &record.OOM{Capacity: &capacity}
+	for _, o := range s.others {
+		if o.PID == s.pid {
+			continue
+		}
+		if held[o.Device] += o.Bytes; held[o.Device] > held[d.Device] {
+			d.Device = o.Device
+		}
+	}
+	return newCase(d, s.pid, s.others, Growth{})
 }
 
 // readSizes takes what the message says of sizes, and else what the framework told when the

@@ -1,6 +1,9 @@
 package record
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // OOM is an allocation that failed for want of memory, as the program's allocator
 // told it before the exception: the detail of an event of KindOOM. Bytes; a nil
@@ -145,6 +148,19 @@ type AddressSpace struct {
 type Killed struct {
 	Name string `json:"name,omitempty"`
 	Held int64  `json:"held_bytes,omitempty"`
+}
+
+// OfMemory reports whether an exception of a class ended a program for want of memory, by the words of frameworks,
+// drivers and systems.
+func (d *Died) OfMemory(class string) bool {
+	lower := strings.ToLower(d.Text)
+	for _, word := range [...]string{"out of memory", "resource_exhausted", "unable to allocate",
+		"failed to allocate", "insufficient memory", "can't allocate memory", "cannot allocate memory"} {
+		if strings.Contains(lower, word) {
+			return true
+		}
+	}
+	return strings.HasSuffix(class, "OutOfMemoryError") || strings.HasSuffix(class, "MemoryError")
 }
 
 // Died is the message of the exception that ended a program: the detail of an event
