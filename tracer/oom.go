@@ -52,7 +52,10 @@ func (l listener) outOfMemory(c *connected, f *followed, m *agent.Mark, now int6
 // each comes of an allocator that told of it before. The lock is held.
 func (l listener) diedOf(f *followed, m *agent.Mark, at int64) {
 	var d record.Died
-	if m.Kind != record.KindDied || f.askedOthers || json.Unmarshal(m.Detail, &d) != nil || !d.OfMemory(m.Name) || !l.asksOthers() {
+	if m.Kind != record.KindDied || f.askedOthers || json.Unmarshal(m.Detail, &d) != nil {
+		return
+	}
+	if !d.OfMemory(m.Name) || !l.asksOthers() {
 		return
 	}
 	r := l.r

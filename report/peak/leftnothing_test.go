@@ -17,12 +17,15 @@ func TestAProgramThatOthersLeaveNothingIsToldWhoHoldsTheDevice(t *testing.T) {
 		others, words string
 		reason        peak.Reason
 	}{
-		"one":        {`{"pid":650,"name":"python3","bytes":112742891520}`, "process 650 (python3) " + held, peak.OtherProcess},
-		"two":        {`{"pid":8,"bytes":56371445760},{"pid":9,"bytes":56371445760}`, "other processes hold 105 GiB of", peak.OtherProcess},
-		"a little":   {`{"pid":650,"name":"python3","bytes":1127428915}`, last, peak.Full},
-		"itself":     {`{"pid":7,"name":"python3","bytes":112742891520}`, last, peak.Full},
-		"nobody":     {``, last, peak.Full},
-		"on another": {`{"pid":8,"bytes":1024},{"pid":9,"device":1,"bytes":112742891520}`, "process 9 " + held, peak.OtherProcess},
+		"one": {`{"pid":650,"name":"python3","bytes":112742891520}`, "process 650 (python3) " + held,
+			peak.OtherProcess},
+		"two": {`{"pid":8,"bytes":56371445760},{"pid":9,"bytes":56371445760}`, "other processes hold 105 GiB of",
+			peak.OtherProcess},
+		"a little": {`{"pid":650,"name":"python3","bytes":1127428915}`, last, peak.Full},
+		"itself":   {`{"pid":7,"name":"python3","bytes":112742891520}`, last, peak.Full},
+		"nobody":   {``, last, peak.Full},
+		"on another": {`{"pid":8,"bytes":1024},{"pid":9,"device":1,"bytes":112742891520}`, "process 9 " + held,
+			peak.OtherProcess},
 	} {
 		run := &record.Run{Meta: record.Meta{ExitCode: &one,
 			CapacityBytes: map[string]int64{record.LimitDevice: 140 << 30}}, Events: []record.Event{

@@ -246,7 +246,8 @@ func TestAFullContainerDecidesWhereThePoolIsNotOpen(t *testing.T) {
 	stills := func(host bool) *program {
 		p := pooled(660, 0).fullAt(600, 600)
 		p.events[len(p.events)-1].Holders[0].Host = host
-		return p.set(record.ColLive, func(int) float64 { return 60 * mib }).set(record.ColIdle, func(int) float64 { return 9 * mib })
+		return p.set(record.ColLive, func(int) float64 { return 60 * mib }).
+			set(record.ColIdle, func(int) float64 { return 9 * mib })
 	}
 	for host, want := range map[bool]Class{true: None, false: Undecided} {
 		if v := stills(host).judge(); v.Verdict != want {
