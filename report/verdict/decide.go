@@ -262,8 +262,8 @@ func (s *settled) weighObjects(f *finding.Finding) {
 	}
 }
 
-// poolMayGrow reports whether it is open if the pool grows, which rose by more than what is live did: that a container
-// of what is live is full says nothing of it.
+// poolMayGrow reports whether the pool may grow: its course is open, and it rose by more than what is live did. That a
+// container on the device is full says nothing of that.
 func poolMayGrow(s *settled, of series.Key) bool {
 	idle, live := &s.Grow[series.Idle], &s.Grow[series.Live]
 	isOpen := idle.Known && idle.Shape == trend.ShapeUndecided && idle.Gained() > live.Gained()

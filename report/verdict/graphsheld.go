@@ -58,7 +58,7 @@ func piecesIn(v *Verdict) string {
 	if most == nil {
 		return ""
 	}
-	return "; of what lives on most came to " + most.Kept() + filledAt(most, "")
+	return "; most of what stays live went to " + most.Kept() + filledAt(most, "")
 }
 
 // graphsAt is how many captured graphs were alive at a time; NaN where nobody told.

@@ -120,7 +120,7 @@ func nearlyBlind(s *settled) string {
 	if !s.UsesDevice() || lived >= blindFor || most <= leastSight {
 		return ""
 	}
-	return fmt.Sprintf("the device has been in use for only %s, and %s a second would not have been seen",
+	return fmt.Sprintf("the device has been in use for only %s, and a growth of %s a second would not have been seen",
 		units.Span(lived), units.Bytes(most))
 }
 

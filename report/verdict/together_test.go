@@ -64,7 +64,7 @@ func TestAPoolInPiecesBesideARingIsThePools(t *testing.T) {
 			set(record.ColGPU, func(i int) float64 { return 600*mib + live(i) + idle(i) }).with("torch").judge()
 	}
 	v := judged(95)
-	const kept = "cause: pool fragmentation; of what lives on most came to deque main() local lane.profiles, " +
+	const kept = "cause: pool fragmentation; most of what stays live went to deque main() local lane.profiles, " +
 		"filled at app/lane.py:57 in renew."
 	if v.Verdict != PoolGrowth || !strings.HasSuffix(v.Answer, kept) {
 		t.Errorf("full: %s", v.Answer)
