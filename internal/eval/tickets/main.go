@@ -24,6 +24,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -31,6 +33,7 @@ import (
 type course struct {
 	gpumem, python, programs, out string
 	seconds, atOnce               int
+	at                            []int // seconds after which each program is judged; 0 is its end
 }
 
 func main() {
@@ -41,6 +44,8 @@ func main() {
 	flag.StringVar(&c.out, "out", "tickets", "folder of the recordings")
 	flag.IntVar(&c.seconds, "seconds", 40, "that each program runs")
 	flag.IntVar(&c.atOnce, "at-once", 2, "programs that run at the same time")
+	c.at = []int{10, 20, 0}
+	flag.Func("at", "seconds after which each program is judged, 0 for its end (default 10,20,0)", c.judgeAt)
 	details := flag.Bool("details", false, "print the answers and the next step of each program")
 	flag.Parse()
 	truths, err := readTruths(c.programs)
@@ -49,10 +54,23 @@ func main() {
 	}
 	// A program that failed was recorded as well; the others are of use in any case.
 	truths = slices.DeleteFunc(truths, func(t truth) bool { return !c.isRecorded(t.name) })
-	if err = errors.Join(err, printTable(os.Stdout, c.out, truths, *details)); err != nil {
+	if err = errors.Join(err, c.printTable(os.Stdout, truths, *details)); err != nil {
 		fmt.Fprintln(os.Stderr, "tickets:", err)
 		os.Exit(1)
 	}
+}
+
+// judgeAt reads the moments at which each program is judged.
+func (c *course) judgeAt(list string) error {
+	c.at = nil
+	for word := range strings.SplitSeq(list, ",") {
+		seconds, err := strconv.Atoi(word)
+		if err != nil || seconds < 0 {
+			return fmt.Errorf("%q is no number of seconds; write them as in 10,20,0", word)
+		}
+		c.at = append(c.at, seconds)
+	}
+	return nil
 }
 
 // isRecorded reports whether there is a recording of a program.

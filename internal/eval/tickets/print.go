@@ -10,9 +10,6 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// times are the seconds after which each program is judged; 0 is its end.
-func times() []int { return []int{10, 20, 0} }
-
 // tally counts verdicts at one time.
 type tally struct {
 	faulty, right, missed, open, wrong     int
@@ -22,16 +19,16 @@ type tally struct {
 }
 
 // printTable judges the recordings and prints a row for each program and a sum.
-func printTable(w io.Writer, out string, truths []truth, details bool) error {
-	sums := make([]tally, len(times()))
+func (c *course) printTable(w io.Writer, truths []truth, details bool) error {
+	sums := make([]tally, len(c.at))
 	for i := range truths {
 		t := &truths[i]
 		fmt.Fprintf(w, "%-30s %-12s", t.name, t.class)
 		var last *verdict.Verdict
 		var marks score
 		var answers strings.Builder
-		for n, seconds := range times() {
-			run, err := cutRun(filepath.Join(out, t.name), seconds)
+		for n, seconds := range c.at {
+			run, err := cutRun(filepath.Join(c.out, t.name), seconds)
 			if err != nil {
 				return err
 			}
@@ -51,7 +48,7 @@ func printTable(w io.Writer, out string, truths []truth, details bool) error {
 			fmt.Fprintf(w, "%s    next: %s\n", answers.String(), last.Next)
 		}
 	}
-	for n, seconds := range times() {
+	for n, seconds := range c.at {
 		sums[n].print(w, seconds)
 	}
 	return nil
