@@ -63,7 +63,7 @@ func findObjects(x *growth.Examined) *finding.Finding {
 		return nil
 	case bounded >= mostIsBounded*(endless+bounded):
 		return foundFilling(k, filling)
-	case longest == nil || endless < looks.LeastExplained*rise:
+	case longest == nil || endless < looks.LeastExplained*rise || isOver(x, k, first, last, rise):
 		return nil
 	}
 	return foundObjects(k, longest, times, rise*(last-first))

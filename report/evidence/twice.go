@@ -20,7 +20,6 @@ const (
 	twoLooks  = 2
 	onTheWay  = .05 // level of the trend test
 	slopeSure = 4.  // errors that the slope is above 0
-	goesOnFor = 3.  // seconds since the last look, after which the account must have risen on
 )
 
 // findTwice is the finding of containers without a bound that got longer from one look to the
@@ -72,14 +71,4 @@ func gotLonger(c *looks.Course) bool {
 	}
 	last := c.Looks[n-1].Holder
 	return last.Bound == 0 && last.Length >= leastThere && c.KeepsPace()
-}
-
-// roseSince reports whether what is live rose on since the last look, where that was some time
-// ago: until the program wound up, which gives all of it back.
-func roseSince(x *growth.Examined, at, rise float64) bool {
-	end := x.End()
-	if n := len(x.Judged.Clock); n > 0 {
-		end = min(end, x.Judged.Clock[n-1])
-	}
-	return end-at < goesOnFor || x.Whole.Between(series.Live, at, end) >= looks.LeastExplained*rise
 }

@@ -67,3 +67,14 @@ func (l *Accounts) Highest(k Key, from, to float64) float64 {
 	}
 	return high
 }
+
+// Lowest is the lowest value of a series between two times; positive infinity where there is none.
+func (l *Accounts) Lowest(k Key, from, to float64) float64 {
+	low := math.Inf(1)
+	for i, v := range l.Series[k] {
+		if c := l.Clock[i]; c >= from && c <= to && v == v {
+			low = math.Min(low, v)
+		}
+	}
+	return low
+}

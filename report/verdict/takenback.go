@@ -141,13 +141,14 @@ func slightAndLate(s *settled) string {
 	}
 	g := &s.Grow[s.primary]
 	sure := s.tier() == Confirmed
+	keptFree := evidence.HeapKeeps(&s.Examined)
 	switch {
-	case !g.Late || sure && g.Gained() >= slightest*g.End:
+	case !g.Late:
 		return ""
-	case !sure && g.Gained() < leastSettled && heapKeepsIt(s):
+	case g.Gained() < leastSettled && heapKeepsIt(s) && (!sure || keptFree >= nearlyAll*s.size):
 		return "host memory grew only from late in the run on, and most of that lies free in the C heap: " +
 			"a heap that settles does so, too"
-	case g.Gained() >= slight*g.End:
+	case sure && g.Gained() >= slightest*g.End || g.Gained() >= slight*g.End:
 		return ""
 	}
 	return "host memory grew by little beside what it is, and only from late in the run on: " +
@@ -171,6 +172,9 @@ const farMore = 2
 
 // leastSettled is the growth of host memory from which a heap's settling does not explain it.
 const leastSettled = 8 * mib
+
+// nearlyAll is the part of a growth that is sure which must lie free in the heap to be its settling.
+const nearlyAll = 3. / 4
 
 // heapKeepsIt reports whether most of what host memory grew by lies free in the C heap, while what
 // the program has in use of it does not grow.

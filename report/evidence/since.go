@@ -1,0 +1,40 @@
+package evidence
+
+import (
+	"github.com/gpumem/gpumem/report/growth"
+	"github.com/gpumem/gpumem/report/looks"
+	"github.com/gpumem/gpumem/report/series"
+)
+
+// An account of which the looks explain the growth must have kept it, and risen on since the last of them.
+const (
+	goesOnFor = 3.      // seconds since the last look, after which what is live must have risen on
+	stoodFor  = 10.     // seconds after which the others must: they come in bursts, and the host's pages are used again
+	stands    = 1. / 10 // of the rise a second: as good as none
+	backPart  = 1. / 4  // of what came between the looks, which may be left of what was given back
+)
+
+// seenUntil is the time up to which an account counts: until the program wound up, which gives all of it back.
+func seenUntil(x *growth.Examined) float64 {
+	if n := len(x.Judged.Clock); n > 0 {
+		return min(x.End(), x.Judged.Clock[n-1])
+	}
+	return x.End()
+}
+
+// roseSince reports whether what is live rose on since the last look, where that was some time ago.
+func roseSince(x *growth.Examined, at, rise float64) bool {
+	end := seenUntil(x)
+	return end-at < goesOnFor || x.Whole.Between(series.Live, at, end) >= looks.LeastExplained*rise
+}
+
+// isOver reports whether what an account rose by each second between the first look and the last came to its end: it was
+// given back since, as by a list that is emptied now and then, or nothing came any more.
+func isOver(x *growth.Examined, k series.Key, from, to, rise float64) bool {
+	end := seenUntil(x)
+	left := x.Whole.Lowest(k, from, to) + backPart*rise*(to-from)
+	if x.Whole.Lowest(k, to, end) < left {
+		return true
+	}
+	return k != series.Live && end-to >= stoodFor && x.Whole.Between(k, to, end) < stands*rise
+}
