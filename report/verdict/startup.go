@@ -55,7 +55,7 @@ func mayHide(s *settled) string {
 	if !python || !s.Grow[series.Host].Known || s.Judged.Untimed || s.Lived() >= series.StartFor {
 		return ""
 	}
-	for _, why := range [...]string{tooLittleSeen(s), compiledLately(s), tooLateToSee(s), nearlyBlind(s)} {
+	for _, why := range [...]string{tooLittleSeen(s), compiledLately(s), tooLateToSee(s), nearlyBlind(s), comesAgain(s)} {
 		if why != "" {
 			return why
 		}
