@@ -17,6 +17,10 @@ import (
 // growth to be that of a cache that fills.
 const mostIsBounded = .6
 
+// besideBounded is the part of what comes that a container without a bound must get for it to be a growth beside one that
+// fills up.
+const besideBounded = .2
+
 // objectKeys are the series that objects may explain.
 var objectKeys = [...]series.Key{series.Live, series.Device, series.Host}
 
@@ -56,17 +60,31 @@ func findObjects(x *growth.Examined) *finding.Finding {
 		return nil
 	}
 	k, rise := explainedBy(x, endless+bounded, first, last)
+	filled := bounded >= mostIsBounded*(endless+bounded)
 	switch {
 	case k == series.Keys:
 		return foundTooLittle(x, endless+bounded, first, last)
 	case k == series.Live && endless > bounded && !roseSince(x, longest.LastAt(), rise):
 		return nil
-	case bounded >= mostIsBounded*(endless+bounded):
+	case filled && endless >= besideBounded*(endless+bounded) && endless*(last-first) > x.Whole.Delta(k):
+		return foundBeside(k, longest, filling, times, endless*(last-first))
+	case filled && filling.IsFull() && wentOn(x, k, filling):
+		return nil
+	case filled:
 		return foundFilling(k, filling)
 	case longest == nil || endless < looks.LeastExplained*rise || isOver(x, k, first, last, rise):
 		return nil
 	}
 	return foundObjects(k, longest, times, rise*(last-first))
+}
+
+// foundBeside is the finding about containers that grow without end beside one with a bound, whose filling is no growth.
+func foundBeside(k series.Key, longest, filling *looks.Course, times int, size float64) *finding.Finding {
+	f := foundObjects(k, longest, times, size)
+	if !filling.IsFull() {
+		f.Beside = filling.Path
+	}
+	return f
 }
 
 // hasRoom reports whether a container with a bound fits into memory when it is full:

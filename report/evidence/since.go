@@ -38,3 +38,9 @@ func isOver(x *growth.Examined, k series.Key, from, to, rise float64) bool {
 	}
 	return k != series.Live && end-to >= stoodFor && x.Whole.Between(k, to, end) < stands*rise
 }
+
+// wentOn reports whether an account rose on beside a container that was full at its last look.
+func wentOn(x *growth.Examined, k series.Key, full *looks.Course) bool {
+	at, end := full.LastAt(), seenUntil(x)
+	return end-at >= goesOnFor && x.Whole.Between(k, at, end) >= besideBounded*full.Looks[len(full.Looks)-1].Rate()
+}

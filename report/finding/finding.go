@@ -33,6 +33,7 @@ type Finding struct {
 	Lacking bool
 	Note    string // a warning that goes with it
 	Holder  string // the path that holds the most of it; empty where none is known
+	Beside  string // the path of a container with a bound that fills up beside Holder; empty where there is none
 	Site    string // the one place that asked for it; empty where none is known
 }
 

@@ -196,6 +196,9 @@ func (s *settled) heldClaim(h *HolderRow, last []HolderRow, d *DrivenBy) string 
 	default:
 		text += ", " + units.Bytes(d.Value) + " more with every " + strings.ReplaceAll(d.Per, "_", " ")
 	}
+	if s.objects != nil && s.objects.Beside != "" && h.Path == s.held {
+		text += " together with " + s.objects.Beside + ", which has a bound"
+	}
 	if s.primary == series.Live {
 		text += s.outgrownWords() + hostBeside(s)
 	}

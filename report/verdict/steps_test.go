@@ -88,3 +88,65 @@ func TestAHeapThatSettlesLateIsOpenHoweverSure(t *testing.T) {
 		t.Errorf("half is free: %s", v.Answer)
 	}
 }
+
+// besideRing are looks at a deque with a bound, which gets two elements a row until it is full, and at a list that gets one.
+func besideRing(rows int, bound, each int64) *program {
+	p := newProgram(rows).healthy()
+	level := func(i int) float64 {
+		return 100*mib + float64(min(int64(2*i), bound)*each) + float64(each*int64(i))
+	}
+	p.set(record.ColLive, level).set(record.ColGPU, func(i int) float64 { return 700*mib + level(i) })
+	for at, over := 3., 2.; at*20 < float64(rows); at, over = at+over, 2*over {
+		n, came := int64(at*20), int64(over*20)
+		ring := record.Holder{Path: "deque main() local frames", Length: min(2*n, bound), Count: 2 * came, Bound: bound,
+			OverMs: over * 1000, Bytes: 2 * came * each}
+		list := record.Holder{Path: "list main() local plumes", Length: n, Count: came, OverMs: over * 1000, Bytes: came * each}
+		p.events = append(p.events, record.Event{TMs: at * 1000, Kind: record.KindHolders, Holders: []record.Holder{ring, list}})
+	}
+	return p
+}
+
+func TestAListBesideARingThatFillsUpIsAGrowthAllTheSame(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]*program{
+		"that fills":   besideRing(400, 1600, 64*kib),
+		"that is full": besideRing(800, 400, 64*kib),
+	} {
+		v := p.judge()
+		if v.Verdict != AppLeak || !strings.Contains(v.Answer, "list main() local plumes") {
+			t.Errorf("beside a ring %s: %s", name, v.Answer)
+		}
+		is := strings.Contains(v.Answer, "together with deque main() local frames, which has a bound")
+		if is != (name == "that fills") {
+			t.Errorf("what a ring %s gets is told: %t: %s", name, is, v.Answer)
+		}
+	}
+	// Without the list the ring is a warm-up, and what goes on beside it once it is full is not.
+	alone := func(p *program) *Verdict {
+		for i := range p.events {
+			p.events[i].Holders = p.events[i].Holders[:1]
+		}
+		return p.judge()
+	}
+	if v := alone(besideRing(800, 400, 64*kib)); v.Verdict == None {
+		t.Errorf("nobody is known to hold what comes beside a full ring: %s", v.Answer)
+	}
+}
+
+// Its elements stay, as they are to, and the generations of the allocator's blocks say no more than that.
+func TestAgesOfBlocksAreNoLeakWhereARingThatIsFullHasThem(t *testing.T) {
+	t.Parallel()
+	blocks := each(250, func(i int) block { return block{from: float64(i) / 10, to: forGood, bytes: 512 * kib} })
+	p := newProgram(860).healthy().aged(mib, blocks)
+	if v := p.judge(); v.Verdict != AppLeak {
+		t.Errorf("without a look at the ring: %s", v.Answer)
+	}
+	for at, over := 3., 2.; at < 40; at, over = at+over, 2*over {
+		h := record.Holder{Path: "deque main() local frames", Length: min(int64(10*at), 250), Count: int64(10 * over), Bound: 250,
+			OverMs: over * 1000, Bytes: int64(10*over) * 512 * kib}
+		p.events = append(p.events, record.Event{TMs: at * 1000, Kind: record.KindHolders, Holders: []record.Holder{h}})
+	}
+	if v := p.judge(); v.Verdict != None {
+		t.Errorf("with it: %s", v.Answer)
+	}
+}

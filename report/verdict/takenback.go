@@ -81,8 +81,8 @@ func fillsAndMore(s *settled) string {
 // that fills up: one that came as fast, at the last look. Empty of another.
 func fillsUp(s *settled) string {
 	if s.restsOn != ByTrend || s.class != HostGrowth && s.class != AppLeak || s.primary.Counts() ||
-		s.Judged.Untimed {
-		return ""
+		s.Judged.Untimed || s.held != "" {
+		return "" // that a container without a bound was longer at each look stands beside one that fills
 	}
 	return evidence.MayFillUp(&s.Examined, s.primary, s.class == HostGrowth, s.size)
 }

@@ -24,7 +24,7 @@ func weighAges(s *settled, f *finding.Finding) {
 		if s.SettledByAges && d.class == None && d.restsOn == "" {
 			d.take(*f)
 		}
-	case d.restsOn == ByObjects && d.class == None: // a container with a bound fills up
+	case d.class == None && s.objects != nil && s.objects.Owner == finding.Nobody: // a container with a bound fills up
 	case d.class == Undecided && (d.primary == series.Keys || d.primary == series.Live), d.class == None &&
 		d.restsOn == "":
 		d.take(*f)

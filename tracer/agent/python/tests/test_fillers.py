@@ -169,6 +169,9 @@ LADEN = {
 
 # Functions, and whether what they fill is a cache.
 MEMOS = (
+    ("x = self.kept.get((a, b))\nif x is None:\n    x = made(a, b)\n    self.kept[a, b] = x\nreturn x\n", True),
+    ("if (a, b) not in kept:\n    kept[a, b] = made(a, b)\nreturn kept[a, b]\n", True),
+    ("x = self.kept.get((a, c))\nif x is None:\n    x = made(a, b)\n    self.kept[a, b] = x\nreturn x\n", False),
     # Worked out together, of those that were asked for the ones that it did not have.
     ("""def get(texts):
     answer = {text: kept[text] for text in texts if text in kept}

@@ -111,7 +111,7 @@ def remembers(site):
     if filled is None or BEGINNING.match(filled.group(3)):
         return False
     name = filled.group(1)
-    key, value = map(re.escape, map(str.strip, filled.groups()[1:]))
+    key, value = _of_key(filled.group(2)), re.escape(filled.group(3).strip())
     # Whatever it has behind the bracket is looked for by the same key.
     missing = re.compile(
         r"(?<![\w.])%s\s+not\s+in\s+(?:\w+\.)*%s\b|\b%s\.get\(\s*%s\s*[,)]"
@@ -129,6 +129,14 @@ def remembers(site):
         return False
     kept = re.compile(r"\breturn\b.*(?:\b%s\[|(?<![\w.])%s\s*$)" % (re.escape(name), value))
     return "(" in filled.group(3) or any(map(kept.search, behind)) or _is_made(value, before, missing)
+
+
+def _of_key(text):
+    """A pattern for a key as it stands between the brackets: a tuple has brackets of its own elsewhere."""
+    key = text.strip()
+    if "," not in key:
+        return re.escape(key)
+    return r"\(?\s*%s\s*\)?" % re.escape(key[1:-1].strip() if key.startswith("(") and key.endswith(")") else key)
 
 
 def _is_made(value, before, missing):
