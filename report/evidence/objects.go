@@ -17,8 +17,8 @@ import (
 // growth to be that of a cache that fills.
 const mostIsBounded = .6
 
-// besideBounded is the part of what comes that a container without a bound must get for it to be a growth beside one that
-// fills up.
+// besideBounded is the part of what comes that a container without a bound must get for it to be a growth
+// beside one that fills up.
 const besideBounded = .2
 
 // objectKeys are the series that objects may explain.
@@ -72,13 +72,18 @@ func findObjects(x *growth.Examined) *finding.Finding {
 		return nil
 	case filled:
 		return foundFilling(k, filling)
-	case longest == nil || endless < looks.LeastExplained*rise || isOver(x, k, first, last, rise):
+	case longest == nil || endless < looks.LeastExplained*rise:
 		return nil
+	}
+	if over := overWords(x, k, first, last, rise); over != "" {
+		return &finding.Finding{By: finding.ByObjects, Of: k, Why: fmt.Sprintf("%s was longer at each of %d looks, but %s",
+			longest.Path, len(longest.Looks), over)}
 	}
 	return foundObjects(k, longest, times, rise*(last-first))
 }
 
-// foundBeside is the finding about containers that grow without end beside one with a bound, whose filling is no growth.
+// foundBeside is the finding about containers that grow without end beside one with a bound, whose filling is
+// no growth.
 func foundBeside(k series.Key, longest, filling *looks.Course, times int, size float64) *finding.Finding {
 	f := foundObjects(k, longest, times, size)
 	if !filling.IsFull() {

@@ -28,15 +28,18 @@ func roseSince(x *growth.Examined, at, rise float64) bool {
 	return end-at < goesOnFor || x.Whole.Between(series.Live, at, end) >= looks.LeastExplained*rise
 }
 
-// isOver reports whether what an account rose by each second between the first look and the last came to its end: it was
-// given back since, as by a list that is emptied now and then, or nothing came any more.
-func isOver(x *growth.Examined, k series.Key, from, to, rise float64) bool {
+// overWords say that what an account rose by each second between the first look and the last came to its end: it was
+// given back since, as by a list that is emptied now and then, or nothing came any more. Empty of one that goes on.
+func overWords(x *growth.Examined, k series.Key, from, to, rise float64) string {
 	end := seenUntil(x)
 	left := x.Whole.Lowest(k, from, to) + backPart*rise*(to-from)
-	if x.Whole.Lowest(k, to, end) < left {
-		return true
+	switch {
+	case x.Whole.Lowest(k, to, end) < left:
+		return "what came was given back after the last"
+	case k != series.Live && end-to >= stoodFor && x.Whole.Between(k, to, end) < stands*rise:
+		return "nothing more came after the last"
 	}
-	return k != series.Live && end-to >= stoodFor && x.Whole.Between(k, to, end) < stands*rise
+	return ""
 }
 
 // wentOn reports whether an account rose on beside a container that was full at its last look.

@@ -250,8 +250,11 @@ func (s *settled) weighObjects(f *finding.Finding) {
 		d.class, d.why = Undecided, hiddenWords(f)
 		s.Grow[f.Of].Shape = trend.ShapeUndecided
 	case f.Owner == finding.Unknown:
-		if d.class == AppLeak {
+		switch {
+		case d.class == AppLeak:
 			d.notes = append(d.notes, f.Why)
+		case d.class == Undecided && d.why == "":
+			d.why = f.Why
 		}
 	case unsure:
 		d.take(*f)

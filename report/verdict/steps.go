@@ -8,7 +8,8 @@ import (
 	"github.com/gpumem/gpumem/report/series"
 )
 
-// Steps that may come again are as large as each other, and the time between them has not gone by once and a half since.
+// Steps that may come again are as large as each other, and the time between them has not gone by once and a
+// half since.
 const (
 	leastStep   = 4 * mib
 	stepPart    = 1. / 16 // of what the account holds, below which a step is none
