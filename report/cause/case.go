@@ -61,6 +61,8 @@ type Case struct {
 	// Gains are, by path and the name of a graph, the bytes that holders gained over the rows
 	// judged, at the rate of the looks at them: a holder's own are often of a part alone.
 	Gains map[string]float64
+	// MostOf is the holder of most of the things that came, where their number grows; nil of none.
+	MostOf *record.Holder
 	// Recording is the program's profiler that recorded while it grew; nil of none.
 	Recording *Recording
 	// Compilations are the lines of the program that had code compiled while it grew.

@@ -19,6 +19,9 @@ const leastHeld = .4
 // program may have two faults.
 const leastBeside = .15
 
+// inNumberAlone is how sure a cause is of which the bytes tell nothing, beside the class.
+const inNumberAlone = .75
+
 // heldMatters is the part of a growth from which a holder counts at all.
 const heldMatters = .01
 
@@ -192,8 +195,11 @@ func heldRules() []Rule {
 // heldBy is the cause of one signature; nil where its holders keep too little.
 func heldBy(c *Case, all []held, paths []*regexp.Regexp, one int) *Cause {
 	s := &all[one]
-	if c.Class != account.AppLeak && c.Class != account.HostGrowth || c.Size <= 0 || c.inThings() {
+	switch {
+	case c.Class != account.AppLeak && c.Class != account.HostGrowth || c.Size <= 0:
 		return nil
+	case c.inThings():
+		return heldInNumber(c, all, paths, s)
 	}
 	bytes, came, others, largest := heldOf(c, all, paths, s.id)
 	if s.id == gradientGraphs && bytes < CyclePart*c.Size {
@@ -232,6 +238,20 @@ func heldBy(c *Case, all []held, paths []*regexp.Regexp, one int) *Cause {
 	}
 	return &Cause{ID: id, Confidence: confidence, Share: &share, Evidence: seen,
 		Next: next, Change: []string{"- " + change[0], "+ " + change[1]}, Site: cmp.Or(site, compiledSite(c, id))}
+}
+
+// heldInNumber is the cause of one signature where the number of things grows, and their bytes do not show: that of
+// who holds most of them.
+func heldInNumber(c *Case, all []held, paths []*regexp.Regexp, s *held) *Cause {
+	h := c.MostOf
+	if h == nil || h.Bound > 0 || c.Grows != &c.Count || kindOf(h, all, paths) != s.id {
+		return nil
+	}
+	id, _, _ := strings.Cut(s.id, "/")
+	return &Cause{ID: id, Confidence: inNumberAlone * c.Confidence, Next: s.next,
+		Evidence: evidence("most of what came is held by %s: %s has %s", s.what, h.Path,
+			units.Counted(h.Count, "object", "objects")),
+		Change: []string{"- " + s.change[0], "+ " + s.change[1]}}
 }
 
 // heldOf is what the holders of one kind gained, how much of it is known to have come, as

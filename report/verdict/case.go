@@ -30,6 +30,9 @@ func (s *settled) causes() []Cause {
 		Sites: withGivenBack(s, s.siteRows()), Holders: s.Holders(), Leftover: s.Least,
 	}
 	_, c.DriverSites = s.Sites()
+	if s.objects != nil && s.objects.Beside != "" { // what fills up beside it has no cause
+		c.Size = min(c.Size, s.objects.Size)
+	}
 	if s.restsOn == ByRefill {
 		c.Refill = s.why
 	}
@@ -49,7 +52,7 @@ func (s *settled) causes() []Cause {
 	if h := hostHolder(s, c.Holders); h != nil && c.Gains != nil { // what the answer names has a cause of its own
 		c.Gains[h.Path+h.Graph] = math.Max(c.Gains[h.Path+h.Graph], hostGrewBy(s, c.Holders, h))
 	}
-	c.Holders = blameable(c.Holders, c.Gains, s.size)
+	c.MostOf, c.Holders = inNumber(s, c.Holders), blameable(c.Holders, c.Gains, c.Size)
 	if came, each, ok := threadsAfter(s); ok && came > mostOfAPool {
 		c.Threads, c.ThreadBytes = came, each
 	}

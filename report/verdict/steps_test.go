@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -103,7 +104,7 @@ func besideRing(rows int, bound, each int64) *program {
 		n, came := int64(at*20), int64(over*20)
 		found := []record.Holder{
 			{Path: "deque main() local frames", Length: min(2*n, bound), Count: 2 * came, Bound: bound},
-			{Path: "list main() local plumes", Length: n, Count: came},
+			{Path: "list main() local plumes", Length: n, Count: came, Kind: cause.Results},
 		}
 		for i := range found {
 			found[i].OverMs, found[i].Bytes = over*1000, found[i].Count*each
@@ -122,6 +123,9 @@ func TestAListBesideARingThatFillsUpIsAGrowthAllTheSame(t *testing.T) {
 		v := p.judge()
 		if v.Verdict != AppLeak || !strings.Contains(v.Answer, "list main() local plumes") {
 			t.Errorf("beside a ring %s: %s", name, v.Answer)
+		}
+		if !named(v, cause.Results) {
+			t.Errorf("beside a ring %s: %+v", name, v.Causes)
 		}
 		is := strings.Contains(v.Answer, "together with deque main() local frames, which has a bound")
 		if is != (name == "that fills") {
@@ -155,5 +159,29 @@ func TestAgesOfBlocksAreNoLeakWhereARingThatIsFullHasThem(t *testing.T) {
 	}
 	if v := p.judge(); v.Verdict != None {
 		t.Errorf("with it: %s", v.Answer)
+	}
+}
+
+func TestWhoHasMostOfWhatGrowsInNumberIsItsCause(t *testing.T) {
+	t.Parallel()
+	const row = 2 // that come
+	p := newProgram(400).healthy().grows(record.ColLiveCount, 40, 1, row)
+	for at, over := 3., 2.; at < 20; at, over = at+over, 2*over {
+		h := record.Holder{Path: "dict main() local line.trays", Length: int64(at * 20 * row), Count: int64(over * 20 * row),
+			Bytes: 4 * kib, OverMs: over * 1000, Kind: cause.Entries}
+		p.events = append(p.events, record.Event{TMs: at * 1000, Kind: record.KindHolders, Holders: []record.Holder{h}})
+	}
+	v := p.judge()
+	if v.Verdict != AppLeak || !strings.Contains(v.Answer, "most of the") || !strings.Contains(v.Answer, "line.trays") {
+		t.Fatalf("%s", v.Answer)
+	}
+	if len(v.Causes) == 0 || v.Causes[0].ID != cause.Entries || !strings.Contains(v.Next, "line.trays") {
+		t.Errorf("%+v, next %q", v.Causes, v.Next)
+	}
+	for i := range p.events {
+		p.events[i].Holders[0].Count /= 8 // the others come elsewhere
+	}
+	if v := p.judge(); named(v, cause.Entries) {
+		t.Errorf("an eighth of them: %+v", v.Causes)
 	}
 }
