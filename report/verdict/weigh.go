@@ -24,7 +24,7 @@ func weighAges(s *settled, f *finding.Finding) {
 		if s.SettledByAges && d.class == None && d.restsOn == "" {
 			d.take(*f)
 		}
-	case d.class == None && s.objects != nil && s.objects.Owner == finding.Nobody: // a container with a bound fills up
+	case d.class == None && (d.restsOn == ByObjects || ringHasThem(s)): // a container with a bound fills up
 	case d.class == Undecided && (d.primary == series.Keys || d.primary == series.Live), d.class == None &&
 		d.restsOn == "":
 		d.take(*f)
@@ -33,6 +33,11 @@ func weighAges(s *settled, f *finding.Finding) {
 	case d.class == AppLeak && d.primary == series.Live && d.restsOn != ByLeftover:
 		d.bounds = append(d.bounds, bound{least: f.Score, most: 1})
 	}
+}
+
+// ringHasThem reports whether what is live came in a container with a bound.
+func ringHasThem(s *settled) bool {
+	return s.objects != nil && s.objects.Owner == finding.Nobody && s.objects.Of != series.Host
 }
 
 // weighManaged lets managed memory decide that no account has, where nothing grows or
