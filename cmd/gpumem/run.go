@@ -199,7 +199,7 @@ func newTarget(f *runFlags, flags *pflag.FlagSet, args []string, dash int) (targ
 		return programTarget(flags, args)
 	}
 	if _, err := injection.ProfileSetting(args[0]); err == nil && flags.Changed("profile") {
-		return target{}, usagef("--profile takes its value behind an equals sign: --profile=%s", args[0])
+		return target{}, usagef("--profile takes its value after an equals sign: --profile=%s", args[0])
 	}
 	return target{}, usagef("%q is neither a workload nor a program on the PATH%s", args[0],
 		howToRun(args, unknownProgram(args[0])))

@@ -35,9 +35,9 @@ func overWords(x *growth.Examined, k series.Key, from, to, rise float64) string 
 	left := x.Whole.Lowest(k, from, to) + backPart*rise*(to-from)
 	switch {
 	case x.Whole.Lowest(k, to, end) < left:
-		return "what came was given back after the last"
+		return "what it gained was given back after the last one"
 	case k != series.Live && end-to >= stoodFor && x.Whole.Between(k, to, end) < stands*rise:
-		return "nothing more came after the last"
+		return "nothing more came after the last one"
 	}
 	return ""
 }

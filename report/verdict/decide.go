@@ -82,11 +82,14 @@ func withoutSight(s *settled) {
 	if s.class != None || s.restsOn != "" {
 		return
 	}
-	why := mayHide(s)
+	of, why := series.Host, mayHide(s)
+	if why == "" {
+		of, why = comesAgain(s)
+	}
 	if why == "" {
 		return
 	}
-	s.Grow[series.Host].Shape = trend.ShapeUndecided
+	s.Grow[of].Shape = trend.ShapeUndecided
 	s.decision = decision{class: Undecided, primary: series.Keys, notes: s.notes, lacking: s.lacking,
 		why: why}
 }

@@ -51,16 +51,21 @@ func mayBeStarting(s *settled) string {
 // mayHide says why host memory of a program of Python's may grow although the trend saw
 // nothing, where it was seen for so short a time. Empty of another.
 func mayHide(s *settled) string {
-	_, python := s.Run.Meta.Versions["python"]
-	if !python || !s.Grow[series.Host].Known || s.Judged.Untimed || s.Lived() >= series.StartFor {
+	if !isYoungPython(s) || !s.Grow[series.Host].Known {
 		return ""
 	}
-	for _, why := range [...]string{tooLittleSeen(s), compiledLately(s), tooLateToSee(s), nearlyBlind(s), comesAgain(s)} {
+	for _, why := range [...]string{tooLittleSeen(s), compiledLately(s), tooLateToSee(s), nearlyBlind(s)} {
 		if why != "" {
 			return why
 		}
 	}
 	return hiddenByGiving(s)
+}
+
+// isYoungPython reports whether the process is a program of Python's in its first half minute.
+func isYoungPython(s *settled) bool {
+	_, python := s.Run.Meta.Versions["python"]
+	return python && !s.Judged.Untimed && s.Lived() < series.StartFor
 }
 
 // tooLittleSeen says so where a program that uses a device set itself up for most of the time that

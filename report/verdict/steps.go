@@ -22,22 +22,23 @@ const (
 // step is a rise of an account that was kept to the end.
 type step struct{ from, to, size float64 } // seconds, bytes
 
-// comesAgain says why a program is left open of which nothing grows: an account of it rose by as much a second time,
-// and the time for a third has not come. A leak by the epoch, the class or the batch looks like this. Empty of another.
-func comesAgain(s *settled) string {
-	if len(s.Judged.Clock) == 0 {
-		return ""
+// comesAgain says why a young program of Python's is left open of which nothing grows, and by which account: that
+// rose by as much a second time, and the time for a third has not come. A leak by the epoch, the class or the batch
+// looks like this. Empty of another.
+func comesAgain(s *settled) (of series.Key, why string) {
+	if !isYoungPython(s) || len(s.Judged.Clock) == 0 {
+		return series.Keys, ""
 	}
 	end := s.Judged.Clock[len(s.Judged.Clock)-1]
 	for _, k := range [...]series.Key{series.Live, series.Host} {
 		rises := stepsOf(s.Whole.Clock, s.Whole.Series[k], end)
 		if n := len(rises); n > 1 && rises[n-1].mayRecur(rises[n-2], end) {
 			a, b := rises[n-2], rises[n-1]
-			return fmt.Sprintf("%s rose by %s after %s and by %s after %s, and may do so again", series.AccountWords[k],
+			return k, fmt.Sprintf("%s rose by %s after %s and by %s after %s, and may do so again", series.AccountWords[k],
 				units.Bytes(a.size), units.Span(a.from), units.Bytes(b.size), units.Span(b.from))
 		}
 	}
-	return ""
+	return series.Keys, ""
 }
 
 // mayRecur reports whether a step is as large as the one before, was kept for a while, and is so young that a third

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gpumem/gpumem/report/cause"
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -30,6 +31,9 @@ func TestARiseThatCameASecondTimeMayComeAgain(t *testing.T) {
 	if v.Verdict != Undecided || !strings.Contains(v.Answer, "rose by 16.0 MiB after 3 s and by 16.0 MiB after 14 s") {
 		t.Errorf("a second rise 6 s before the end: %s", v.Answer)
 	}
+	if rowOf(v, Host).Shape != trend.ShapeUndecided {
+		t.Errorf("host is %s", rowOf(v, Host).Shape)
+	}
 	for name, p := range map[string]*program{
 		"one rise":                           risingAt(16*mib, 3),
 		"a third would have come":            risingAt(16*mib, 3, 8),
@@ -50,6 +54,23 @@ func TestARiseThatCameASecondTimeMayComeAgain(t *testing.T) {
 	}
 }
 
+// It is the account that rose which is open.
+func TestARiseOfTheDevicesMemoryMayComeAgain(t *testing.T) {
+	t.Parallel()
+	p := newProgram(400).healthy()
+	p.meta.Versions = map[string]string{"python": "3.12"}
+	steps := risingAt(16*mib, 3, 14).cols[record.ColFootprint]
+	p.set(record.ColLive, func(i int) float64 { return steps[i] }).
+		set(record.ColGPU, func(i int) float64 { return 700*mib + steps[i] })
+	v := p.judge()
+	if v.Verdict != Undecided || !strings.Contains(v.Answer, "and may do so again") {
+		t.Fatalf("%s", v.Answer)
+	}
+	if live, host := rowOf(v, Live).Shape, rowOf(v, Host).Shape; live != trend.ShapeUndecided || host == live {
+		t.Errorf("live is %s, host is %s", live, host)
+	}
+}
+
 // A list that gets longer at each look, until it is emptied after the last of them.
 func TestWhatWasGivenBackSinceTheLastLookDecidesNothing(t *testing.T) {
 	t.Parallel()
@@ -65,7 +86,7 @@ func TestWhatWasGivenBackSinceTheLastLookDecidesNothing(t *testing.T) {
 		t.Errorf("never emptied: %s", v.Answer)
 	}
 	v := judged(380)
-	if v.Verdict != Undecided || !strings.Contains(v.Answer, "4 looks, but what came was given back after the last") {
+	if v.Verdict != Undecided || !strings.Contains(v.Answer, "4 looks, but what it gained was given back after the last") {
 		t.Errorf("emptied after 19 s: %s", v.Answer)
 	}
 }

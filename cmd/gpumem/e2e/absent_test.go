@@ -19,7 +19,7 @@ func TestAPathThatIsNotThereIsToldWithWhatToTry(t *testing.T) {
 		{"clean nope", "nope does not exist; give the folder that the recordings are in"},
 		{"watch nope", "nope is neither a PID nor a run folder"},
 		{"run pyton x", `"pyton" is neither a workload nor a program on the PATH; did you mean "python"?`},
-		{"run --profile off -- true", "--profile takes its value behind an equals sign: --profile=off"},
+		{"run --profile off -- true", "--profile takes its value after an equals sign: --profile=off"},
 		{"run zzzzzz x", "on the PATH; gpumem workloads lists the workloads"},
 	} {
 		got := gpumem(t, dir, strings.Fields(c.args)...)
