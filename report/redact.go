@@ -185,7 +185,8 @@ func (r *Redactor) event(e *record.Event) record.Event {
 	for i := range out.Holders {
 		h := &out.Holders[i]
 		h.Kind = verdict.HeldKind(*h) // the words that tell it may go
-		h.Path, h.Graph, h.Filled = r.text(h.Path), r.text(h.Graph), r.text(h.Filled)
+		h.Path, h.Graph = r.text(h.Path), r.text(h.Graph)
+		h.Filled, h.Emptied = r.text(h.Filled), r.text(h.Emptied)
 	}
 	if e.FirstTouch != nil {
 		touch := *e.FirstTouch

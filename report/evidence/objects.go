@@ -47,7 +47,7 @@ func findObjects(x *growth.Examined) *finding.Finding {
 			filling = looks.Larger(filling, c)
 			continue
 		}
-		if n := c.Looks[len(c.Looks)-1].Holder.Length; n > 0 && n < leastThere {
+		if c.IsFew() {
 			continue
 		}
 		endless, times = endless+rate, max(times, len(c.Looks))

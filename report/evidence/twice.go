@@ -10,10 +10,6 @@ import (
 	"github.com/gpumem/gpumem/report/trend"
 )
 
-// leastThere is how many elements a container without a bound must have at the last look: a set of a few large
-// things fills in the same way.
-const leastThere = 8
-
 // Two looks are few, so the account must say the same at each of them, and its trend must be
 // on the way: it has a slope, and only the test of it is not sure yet.
 const (
@@ -70,5 +66,5 @@ func gotLonger(c *looks.Course) bool {
 		return false
 	}
 	last := c.Looks[n-1].Holder
-	return last.Bound == 0 && last.Length >= leastThere && c.KeepsPace()
+	return last.Bound == 0 && last.Length >= looks.FewThings && c.KeepsPace()
 }

@@ -170,6 +170,24 @@ func GraphRates(p *series.Process) (rates, of map[string]float64) {
 	return rates, of
 }
 
+// A container of a few large things that is given one after the other looks like a leak until it has them all. One
+// that the program only adds to needs fewer.
+const (
+	FewThings = 8
+	fewAdded  = 5
+)
+
+// IsFew reports whether the path's container had so few elements at the last look that it may be a set of a few
+// things that still fills.
+func (c *Course) IsFew() bool {
+	h := &c.Looks[len(c.Looks)-1].Holder
+	least := int64(FewThings)
+	if h.OnlyAdded && h.HasNewEach() {
+		least = fewAdded
+	}
+	return h.Length > 0 && h.Length < least
+}
+
 // Filling is how many bytes a container with a bound will hold when it is full, and in
 // how many seconds that is; ok is false of one without, and of a full one.
 func (c *Course) Filling() (bytes, seconds float64, ok bool) {

@@ -104,7 +104,7 @@ func withoutHolder(s *settled) {
 		why = mayBeStarting(s)
 	}
 	for _, fills := range [...]func(*settled) string{
-		poolFills, fillsUp, fewElements, fewHandles, fillsAndMore, mayBeDead, v8MayBeDead, slowsDown,
+		poolFills, fillsUp, notEmptied, fewElements, fewHandles, fillsAndMore, mayBeDead, v8MayBeDead, slowsDown,
 		cacheMayFill, slightAndLate, besideArrays,
 	} {
 		if why == "" {

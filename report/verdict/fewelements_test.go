@@ -84,6 +84,47 @@ func TestASetOfAFewLargeThingsOfTheHostMayStillBeFilling(t *testing.T) {
 	}
 }
 
+// A list that the program only adds to is no set of a few things, and nor is a dictionary of states.
+func TestWhatIsOnlyAddedToNeedsFewerElements(t *testing.T) {
+	t.Parallel()
+	judged := func(leaps int, path, kind string, only bool, last int64) *Verdict {
+		p := leaping(leaps, 12*mib, 1, last)
+		for i := range p.events {
+			for j := range p.events[i].Holders {
+				h := &p.events[i].Holders[j]
+				h.Path, h.Kind, h.OnlyAdded = path, kind, only
+			}
+		}
+		return p.judge()
+	}
+	const list, dict = "list main() local forecaster.fits", "dict main() local forecaster.fits"
+	seen := false
+	for leaps := 4; leaps <= 14; leaps++ {
+		if v := leaping(leaps, 12*mib, 9, 20).judge(); v.Verdict != AppLeak || v.Tier == Confirmed {
+			continue
+		}
+		seen = true
+		for what, v := range map[string]*Verdict{
+			"a list": judged(leaps, list, "", true, 5), "states": judged(leaps, dict, "snapshots-kept", true, 5),
+		} {
+			if v.Verdict != AppLeak {
+				t.Errorf("%d leaps, %s: %s", leaps, what, v.Answer)
+			}
+		}
+		for what, v := range map[string]*Verdict{
+			"something is taken out": judged(leaps, list, "", false, 5), "by key": judged(leaps, dict, "", true, 5),
+			"four": judged(leaps, list, "", true, 4),
+		} {
+			if v.Verdict != Undecided {
+				t.Errorf("%d leaps, %s: %s", leaps, what, v.Answer)
+			}
+		}
+	}
+	if !seen {
+		t.Error("no growth in leaps is likely")
+	}
+}
+
 func TestAFewHandlesWithoutBytesAreOpen(t *testing.T) {
 	t.Parallel()
 	judge := func(more float64, driver string) *Verdict {

@@ -203,7 +203,7 @@ func fewElements(s *settled) string {
 			continue
 		}
 		first, last := c.Looks[0].Holder.Length, c.Looks[n].Holder.Length
-		if last <= first || last >= someThings {
+		if last <= first || !c.IsFew() {
 			return ""
 		}
 		return fmt.Sprintf("%s had only %s at the last look, and a set of a few large things that is still "+

@@ -45,6 +45,12 @@ type Holder struct {
 	// the lines that fill it by their form, or that the path's names told before they were
 	// taken out; empty where none of these is so.
 	Kind string `json:"kind,omitempty"`
+	// Emptied is the place, as a Site.Site, of a line of the program's source that takes all out of the
+	// path's container, or all but a part: whether it has run nobody told. Empty where there is none.
+	Emptied string `json:"emptied,omitempty"`
+	// OnlyAdded says that no line of the program's source takes anything out of the path's container, nor
+	// hands it on by another name. Both were found by a search of the text.
+	OnlyAdded bool `json:"only_added,omitempty"`
 }
 
 // How Gone and Graph read behind a path. Recordings and agents from before the
@@ -83,6 +89,15 @@ func (h *Holder) OfClass() bool {
 	_, rest, _ := strings.Cut(h.Path, " ")
 	rest, _, _ = strings.Cut(rest, ":") // "Node objects: a reference cycle"
 	return rest == classWords || strings.HasPrefix(rest, classWords+" below ")
+}
+
+// ofStates is the Kind of a container whose elements are states of a model.
+const ofStates = "snapshots-kept"
+
+// HasNewEach reports whether what is added to the path's container is another thing each time: to a list, or a
+// state of a model to a dictionary. The keys of another dictionary may be a few names.
+func (h *Holder) HasNewEach() bool {
+	return strings.HasPrefix(h.Path, "list ") || strings.HasPrefix(h.Path, "deque ") || h.Kind == ofStates
 }
 
 // IsNameless reports whether the path is what the agent says of arrays that no name leads to.

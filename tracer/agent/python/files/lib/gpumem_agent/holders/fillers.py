@@ -143,8 +143,13 @@ def places(found):
 
 def name_of(found):
     """The name that such lines fill; empty of none."""
+    return named(found)[0]
+
+
+def named(found):
+    """(the name that such lines fill, whether it is an attribute); an empty name of none."""
     name = None if type(found) is str else next((f for f in _each(found) if f.sites()), None)
-    return name.name if type(name) is Filler else ""
+    return (name.name, name.of_object) if type(name) is Filler else ("", False)
 
 
 def own_sites(found):

@@ -4,9 +4,9 @@ import collections
 import itertools
 import sys
 
-from gpumem_agent.holders import contents, cycles, memos, states
+from gpumem_agent.holders import contents, cycles, memos, states, takers
 from gpumem_agent.holders.bounds import bound
-from gpumem_agent.holders.fillers import ADDERS, Filler, name_of, own_sites, places
+from gpumem_agent.holders.fillers import ADDERS, Filler, name_of, named, own_sites, places
 from gpumem_agent.holders.kinds import is_a, owns
 from gpumem_agent.holders.living import GROWING, LARGE, SOME
 from gpumem_agent.holders.siblings import Siblings, is_below
@@ -304,6 +304,8 @@ class Holders:
                 most = bound(entry, name_of(filled), numbers)
                 if most:
                     entry["bound"] = most
+                elif entry.get("length"):
+                    entry.update(takers.told(*named(filled), own_sites(filled)))
         return entries
 
 

@@ -1,0 +1,45 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// A program with a list that gets longer at each look, which a line may empty.
+func TestAListThatMayYetBeEmptiedIsOpenInAYoungProgram(t *testing.T) {
+	t.Parallel()
+	const each = 128 * kib
+	judged := func(rows int, told func(h *record.Holder, look int)) *Verdict {
+		p := newProgram(rows)
+		p.meta.Versions = map[string]string{"python": "3.12"}
+		p.grows(record.ColRSS, 80*mib, 0, each).grows(record.ColFootprint, 80*mib, 0, each)
+		p.lookedAt("list main() local day.bands", each, 0)
+		for i := range p.events {
+			for j := range p.events[i].Holders {
+				told(&p.events[i].Holders[j], i)
+			}
+		}
+		return p.judge()
+	}
+	empties := func(h *record.Holder, _ int) { h.Emptied = "/work/market.py:78 close" }
+	v := judged(400, empties)
+	if v.Verdict != Undecided || !strings.Contains(v.Answer, "market.py:78 in close empties it: that line has not run") {
+		t.Errorf("a line empties it: %s", v.Answer)
+	}
+	for what, v := range map[string]*Verdict{
+		"no line does":    judged(400, func(*record.Holder, int) {}),
+		"it is no longer": judged(800, empties),
+		"some have gone": judged(400, func(h *record.Holder, look int) {
+			empties(h, look)
+			if look == 2 {
+				h.Before, h.Stayed = 20, 12
+			}
+		}),
+	} {
+		if v.Verdict != HostGrowth {
+			t.Errorf("%s: %s", what, v.Answer)
+		}
+	}
+}

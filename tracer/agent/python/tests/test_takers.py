@@ -1,0 +1,92 @@
+"""Lines of a program that take something out of what it fills."""
+
+import os
+import tempfile
+import unittest
+from unittest import mock
+
+from gpumem_agent.holders import takers
+
+HEAD = """class Day:
+    def __init__(self):
+        self.bands, self.opened = [], 0
+
+    def enter(self, band):
+        self.bands.append(band)
+
+    def close(self):
+"""
+# The body of close(), and what is told of the bands: a line of it, that they are only added to, or nothing.
+BODIES = (
+    ("        return sum(self.bands)\n", "added"),
+    ("        return torch.stack([b.mean() for b in self.bands[self.opened:]]).mean().item()\n", "added"),
+    ("        for band in self.bands:\n            print(band, len(self.bands))\n", "added"),
+    ("        last = self.bands[-1]\n", "added"),
+    ("        # self.bands.clear()\n        return 0\n", "added"),
+    ("        other = Shelf()\n        other.bands_of.pop(0)\n", "added"),
+    ("        self.bands.clear()\n", 9),
+    ("        del self.bands[:]\n", 9),
+    ("        del self.bands[:-8]\n", 9),
+    ("        self.opened = 0\n        self.bands = []\n", 10),
+    ("        self.bands: list[float] = list()\n", 9),
+    ("        today, self.bands = self.bands, []\n", 9),
+    ("        self.bands = [band for band in self.bands if band.open]\n", 9),
+    ("        self.bands[:] = [band for band in self.bands if band.open]\n", 9),
+    ("        self.bands = list(one for one in self.bands if one.open)\n", 9),
+    ("        self.bands = self.bands[-8:]\n", 9),
+    ("        self.bands = list(self.bands[-8:])\n", 9),
+    ("        bands = self.bands[self.opened:]\n", "added"),
+    ("        self.bands.pop(0)\n", None),
+    ("        self.bands.remove(self.bands[0])\n", None),
+    ("        del self.bands[0]\n", None),
+    ("        heapq.heappop(self.bands)\n", None),
+    ("        trim(self.bands, 8)\n", None),
+    ("        publish(day=self.day, bands=self.bands)\n", None),
+    ("        mine = self.bands\n        mine.pop()\n", None),
+    ("        return self.bands\n", None),
+    ("        self.bands = latest(self.bands, 8)\n", None),
+)
+
+
+class TakersTest(unittest.TestCase):
+    def told(self, text, name="bands", of_object=True, others=(), line=6):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "day.py")
+            files = [file, *(os.path.join(folder, "other%d.py" % i) for i in range(len(others)))]
+            for path, content in zip(files, (text, *others)):
+                with open(path, "w", encoding="utf-8") as out:
+                    out.write(content)
+            with mock.patch.object(takers, "program_files", lambda: files):
+                found = takers.told(name, of_object, ["%s:%d enter" % (file, line)])
+            return {k: v.replace(file, "day.py") if k == "emptied" else v for k, v in found.items()}
+
+    def test_lines_that_take_something_out_are_found(self):
+        for body, expected in BODIES:
+            want = {"added": {"only_added": True}, None: {}}.get(expected, {"emptied": "day.py:%s close" % expected})
+            self.assertEqual(self.told(HEAD + body), want, body)
+
+    def test_the_other_files_of_the_program_count_as_well(self):
+        body = HEAD + "        return sum(self.bands)\n"
+        self.assertEqual(self.told(body, others=["def trim(day):\n    day.bands.pop(0)\n"]), {})
+        self.assertEqual(self.told(body, others=["def look(day):\n    return len(day.bands)\n"]), {"only_added": True})
+
+    def test_a_variable_is_made_once(self):
+        body = "def main():\n    bands = []\n    while True:\n        bands.append(measure())\n"
+        self.assertEqual(self.told(body, of_object=False, line=4), {"only_added": True})
+        again = body.replace("    while", "    for _ in days:\n        bands = []\n    while")
+        self.assertEqual(self.told(again, of_object=False, line=5), {})
+        empties = body + "        if full():\n            bands.clear()\n"
+        self.assertEqual(self.told(empties, of_object=False, line=4), {"emptied": "day.py:6 main"})
+
+    def test_a_program_of_very_many_files_is_not_searched_through(self):
+        with mock.patch.object(takers, "MOST_FILES", 1):
+            self.assertEqual(self.told(HEAD + "        return 0\n"), {})
+
+    def test_what_has_no_name_is_told_nothing_of(self):
+        self.assertEqual(takers.told("", False, ["a.py:1 f"]), {})
+        self.assertEqual(takers.told("records of a log", False, ["a.py:1 f"]), {})
+        self.assertEqual(takers.told("bands", True, []), {})
+
+
+if __name__ == "__main__":
+    unittest.main()
