@@ -28,8 +28,8 @@ TAKES = TAKES_OUT + (
 # What is handed on under another name, but for what only reads it.
 READS = (
     "len|list|tuple|sum|fsum|max|min|sorted|set|frozenset|enumerate|zip|iter|any|all|bool|str|repr|print|stack|cat"
-    "|concat|concatenate|mean|fmean|median|std|vstack|hstack|array|asarray|tensor|reversed|isinstance|id|type|dict|Counter"
-    "|islice|choice|percentile|quantile|format|isfinite|fromiter|append|extend|setdefault"
+    "|concat|concatenate|mean|fmean|median|std|vstack|hstack|array|asarray|tensor|reversed|isinstance|id|type|dict"
+    "|Counter|islice|choice|percentile|quantile|format|isfinite|fromiter|append|extend|setdefault"
 )
 HANDED = (
     r"(?<!\w)(?!(?:%s)\()\w+\((?:[^()]*[\s,=*])?(?:\w+\.)*%%(name)s\s*[,)]"
