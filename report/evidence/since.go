@@ -1,6 +1,8 @@
 package evidence
 
 import (
+	"fmt"
+
 	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
@@ -38,6 +40,8 @@ func overWords(x *growth.Examined, k series.Key, from, to, rise float64) string 
 		return "what it gained was given back after the last one"
 	case k != series.Live && end-to >= stoodFor && x.Whole.Between(k, to, end) < stands*rise:
 		return "nothing more came after the last one"
+	case end-stoodFor > from && x.Whole.Between(k, end-stoodFor, end) < stands*rise:
+		return fmt.Sprintf("nothing more came in the last %.0f s", stoodFor)
 	}
 	return ""
 }
