@@ -9,8 +9,8 @@ import (
 )
 
 // notEmptied says why a growth of a young program of Python's stays open that a container holds which a line
-// of the program empties: the looks saw nothing of it go, so that the line has not run yet, and it may run by
-// the minute or never. Empty of another.
+// of the program empties, or rids of what is old: the looks saw nothing of it go, so that the line has taken
+// nothing out yet, and may do so by the minute or never. Empty of another.
 func notEmptied(s *settled) string {
 	if !isYoungPython(s) || s.primary.Counts() || s.primary == series.Keys {
 		return ""
@@ -26,7 +26,7 @@ func notEmptied(s *settled) string {
 	if site == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s grows, and %s empties it: that line has not run while gpumem looked", h.Path, place.OfSite(site))
+	return fmt.Sprintf("%s grows, and nothing was seen to leave it yet: %s takes something out of it", h.Path, place.OfSite(site))
 }
 
 // emptiedAt is the place of the line that empties the container of a path, as the last look told; empty where

@@ -46,7 +46,8 @@ type Holder struct {
 	// taken out; empty where none of these is so.
 	Kind string `json:"kind,omitempty"`
 	// Emptied is the place, as a Site.Site, of a line of the program's source that takes all out of the
-	// path's container, or all but a part: whether it has run nobody told. Empty where there is none.
+	// path's container, all but a part, or what is old or too much: whether it has run nobody told. Empty
+	// where there is none.
 	Emptied string `json:"emptied,omitempty"`
 	// OnlyAdded says that no line of the program's source takes anything out of the path's container, nor
 	// hands it on by another name. Both were found by a search of the text.

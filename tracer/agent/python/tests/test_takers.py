@@ -36,6 +36,13 @@ BODIES = (
     ("        self.bands = self.bands[-8:]\n", 9),
     ("        self.bands = list(self.bands[-8:])\n", 9),
     ("        bands = self.bands[self.opened:]\n", "added"),
+    ("        while self.bands[0].at < now - 20:\n            self.bands.pop(0)\n", 10),
+    ("        while self.order and time.monotonic() - self.order[0] > SPAN:\n            del self.bands[0]\n", 10),
+    ("        while len(self.bands) > self.limit:\n            self.bands.pop(0)\n", 10),
+    ("        for old in [k for k, b in self.bands.items() if b.at < time.time() - 2]:\n"
+     "            self.bands.pop(old)\n", 10),
+    ("        while time.monotonic() - started < SECONDS:\n            self.bands.pop(0)\n", None),
+    ("        if band.is_old:\n            self.bands.remove(band)\n", None),
     ("        self.bands.pop(0)\n", None),
     ("        self.bands.remove(self.bands[0])\n", None),
     ("        del self.bands[0]\n", None),
@@ -65,6 +72,12 @@ class TakersTest(unittest.TestCase):
             want = {"added": {"only_added": True}, None: {}}.get(expected, {"emptied": "day.py:%s close" % expected})
             self.assertEqual(self.told(HEAD + body), want, body)
 
+    def test_a_bound_beside_the_line_that_fills_is_told_elsewhere(self):
+        bounded = HEAD.replace(
+            "append(band)\n", "append(band)\n        while len(self.bands) > LIMIT:\n            self.bands.pop(0)\n"
+        )
+        self.assertEqual(self.told(bounded + "        return 0\n"), {})
+
     def test_the_other_files_of_the_program_count_as_well(self):
         body = HEAD + "        return sum(self.bands)\n"
         self.assertEqual(self.told(body, others=["def trim(day):\n    day.bands.pop(0)\n"]), {})
@@ -81,6 +94,16 @@ class TakersTest(unittest.TestCase):
     def test_a_program_of_very_many_files_is_not_searched_through(self):
         with mock.patch.object(takers, "MOST_FILES", 1):
             self.assertEqual(self.told(HEAD + "        return 0\n"), {})
+
+    def test_the_container_of_a_path_is_meant_where_its_elements_have_the_arrays(self):
+        with mock.patch.object(takers, "told", lambda *asked: asked):
+            for path, name, of_object in (
+                ("dict main() local board.sightings[…].values", "sightings", True),
+                ("deque main() local strips[…][…]", "strips", False),
+                ("dict main() local board.sightings", None, None),
+                ("dict main() local a.rooms[…].tables[…].view", None, None),
+            ):
+                self.assertEqual(takers.of_path(path, ["s"]), (name, of_object, ["s"]) if name else {}, path)
 
     def test_what_has_no_name_is_told_nothing_of(self):
         self.assertEqual(takers.told("", False, ["a.py:1 f"]), {})

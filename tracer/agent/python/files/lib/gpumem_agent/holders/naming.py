@@ -305,7 +305,8 @@ class Holders:
                 if most:
                     entry["bound"] = most
                 elif entry.get("length"):
-                    entry.update(takers.told(*named(filled), own_sites(filled)))
+                    own = own_sites(filled)
+                    entry.update(takers.told(*named(filled), own) if own else takers.of_path(entry["path"], lines))
         return entries
 
 

@@ -1,5 +1,5 @@
 """Which lines of the program take something out of a container that it fills: one that empties it, or
-keeps a part of it, may not have run yet; of a container of which none does, nothing comes out again.
+takes out what is old or too much, may not have run yet; of a container of which none does, nothing comes out again.
 
 Like all that is read in the text of the program it is the usual forms that are known, and
 no other; where a function gets the container by another name, nothing is told.
@@ -9,7 +9,7 @@ import functools
 import re
 
 from gpumem_agent.holders.bounds import TAKES_OUT
-from gpumem_agent.holders.texts import MOST_FILES, program_files, search
+from gpumem_agent.holders.texts import DEF, MOST_FILES, code, line_of, program_files, search
 
 # All of it goes, or all that is not wanted still: "x = [one for one in x if …]", "old, x = x, []".
 EMPTIES = (
@@ -35,24 +35,43 @@ HANDED = (
     r"(?<!\w)(?!(?:%s)\()\w+\((?:[^()]*[\s,=*])?(?:\w+\.)*%%(name)s\s*[,)]"
     r"|(?:=|\breturn|\byield)\s*(?:\w+\.)*%%(name)s\s*(?:$|\bif\b|\bor\b)" % READS
 )
+# A condition that compares ages, and is none of a program's main loop; or how many there are.
+AGES = re.compile(
+    r"(?=.*[<>])(?=.*[-\[])(?=.*(?:\b|_)(?:now|time|monotonic|age|clock|expir\w*|stale|since|deadline|horizon|seconds"
+    r"|at|cutoff|oldest|older|span|stamp)\b)(?!\s*while\s+time\.\w+\(\))"
+)
+COUNTS = re.compile(r"(?=.*[<>]).*\blen\(")
+CONDITION = re.compile(r"\s*(?:if|while|for)\b")
+# A path in which one container stands: "dict main() local board.sightings[…].values".
+ELEMENTS = re.compile(r"\w+ [^\[]*?(?P<dot>\.)?(?P<name>[A-Za-z_]\w*)(?:\[…\])+(?:\.\w+)*$")
+NEAR = 3  # lines above one that takes something out
 MAKERS = " __init__", " __new__", " __post_init__", " setup", " <module>"  # ends of sites: where it is made
 
 
 def told(name, of_object, sites):
-    """{"emptied": the place of a line that empties a container with a name, which some sites fill}, or
-    {"only_added": True} where no line of the program takes anything out of it, or {}."""
+    """{"emptied": the place of a line that empties a container with a name, which some sites fill, or takes out
+    what is old or too much} or {"only_added": True} where no line of the program takes anything out of it, or {}."""
     if not name.isidentifier() or not sites:
         return {}
-    return dict(_told(name, of_object, _file(sites[0]), len(program_files())))
+    return dict(_told(name, of_object, sites[0], len(program_files())))
+
+
+def of_path(path, sites):
+    """What is told of the container whose elements a path goes through, where lines at some sites make these."""
+    found = ELEMENTS.match(path)
+    return told(found.group("name"), bool(found.group("dot")), sites) if found else {}
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
-def _told(name, of_object, file, files):
+def _told(name, of_object, site, files):
+    file = site.rpartition(" ")[0].rpartition(":")[0]
     words = {"name": re.escape(name), "mark": r"\." if of_object else r"(?<![\w.])"}
     empties = [s for s in search(file, re.compile(EMPTIES % words), name) if not s.endswith(MAKERS)]
+    taking = search(file, re.compile(TAKES % words), name)
+    empties += [s for s in taking if _gives_way(s, site)]
     if empties:
         return {"emptied": empties[0]}
-    if files >= MOST_FILES:
+    if taking or files >= MOST_FILES:
         return {}
     takes = re.compile("|".join(form % words for form in (TAKES, HANDED)))
     assigns = re.compile(ASSIGNS % words)
@@ -60,9 +79,23 @@ def _told(name, of_object, file, files):
     for each in dict.fromkeys((file, *program_files())):
         if search(each, takes, name):
             return {}
-        made += sum(not (of_object and site.endswith(MAKERS)) for site in search(each, assigns, name))
+        made += sum(not (of_object and s.endswith(MAKERS)) for s in search(each, assigns, name))
     return {"only_added": True} if made <= (not of_object) else {}
 
 
-def _file(site):
-    return site.rpartition(" ")[0].rpartition(":")[0]
+def _gives_way(site, filled):
+    """Whether the line of a site takes out what is old; or what is too much, in another function than the one
+    that fills: that has its bound beside it."""
+    _, lines, at = line_of(site)
+    depth, conditions = _depth(lines[at]), [code(lines[at])]
+    for line in reversed(lines[max(0, at - NEAR) : at]):
+        if line.strip() and _depth(line) < depth:
+            if CONDITION.match(line) and not DEF.match(line):
+                conditions.append(code(line))
+            break
+    elsewhere = site.rpartition(" ")[2] != filled.rpartition(" ")[2]
+    return any(AGES.match(c) or elsewhere and COUNTS.match(c) for c in conditions)
+
+
+def _depth(line):
+    return len(line) - len(line.lstrip())
