@@ -51,7 +51,10 @@ BODIES = (
     ("        publish(day=self.day, bands=self.bands)\n", None),
     ("        mine = self.bands\n        mine.pop()\n", None),
     ("        return self.bands\n", None),
-    ("        self.bands = latest(self.bands, 8)\n", None),
+    ("        self.bands = latest(self.bands, 8)\n", 9),
+    ("        self.bands = helpers.latest(self.bands)\n", 9),
+    ("        self.bands = sorted(self.bands)\n", None),
+    ("        self.bands = np.append(self.bands, self.band)\n", None),
 )
 
 

@@ -11,12 +11,20 @@ import re
 from gpumem_agent.holders.bounds import TAKES_OUT
 from gpumem_agent.holders.texts import DEF, MOST_FILES, code, line_of, program_files, search
 
+# What only reads a container, or adds to it.
+READS = (
+    "len|list|tuple|sum|fsum|max|min|sorted|set|frozenset|enumerate|zip|iter|any|all|bool|str|repr|print|stack|cat"
+    "|concat|concatenate|mean|fmean|median|std|vstack|hstack|array|asarray|tensor|reversed|isinstance|id|type|dict"
+    "|Counter|islice|choice|percentile|quantile|format|isfinite|fromiter|append|extend|setdefault"
+)
 # All of it goes, or all that is not wanted still: "x = [one for one in x if …]", "old, x = x, []".
 EMPTIES = (
     r"\b%(name)s\.clear\s*\(|\bdel\s+(?:\w+\.)*%(name)s\[[^\]]*:"
     r"|%(mark)s%(name)s\s*(?:\[\s*:\s*\]\s*)?(?::[^=]*)?=(?!=)\s*(?:\w+(?=\())?"
     r"(?:[\[{(].*\bin\s+(?:\w+\.)*%(name)s\b.*\bif\b"
     r"|\(?(?:\w+\.)*%(name)s\s*\[[^\]]*:[^\]]*\]\)?\s*$)"
+    # What a function of the program leaves of it.
+    r"|%(mark)s%(name)s\s*=(?!=)\s*(?:\w+\.)?(?!(?:%(reads)s)\()\w+\((?:\w+\.)*%(name)s\s*[,)]"
     # An attribute: a variable is made so.
     r"|\.%(name)s\s*(?:,[^=]*)?(?::[^=]*)?=(?!=)(?:.*,)?"
     r"\s*(?:\[\s*\]|\{\s*\}|(?:list|dict|set|deque|OrderedDict|Counter)\(\s*\))\s*$"
@@ -25,15 +33,10 @@ ASSIGNS = r"^\s*(?:[\w.]+\s*,\s*)*[\w.]*%(mark)s%(name)s\s*(?:\[\s*:\s*\]\s*)?(?
 TAKES = TAKES_OUT + (
     r"|\b%(name)s(?:\[[^\]]*\])*\.(?:pop|clear|remove|get_nowait|difference_update|intersection_update)\s*\("
 )
-# What is handed on under another name, but for what only reads it.
-READS = (
-    "len|list|tuple|sum|fsum|max|min|sorted|set|frozenset|enumerate|zip|iter|any|all|bool|str|repr|print|stack|cat"
-    "|concat|concatenate|mean|fmean|median|std|vstack|hstack|array|asarray|tensor|reversed|isinstance|id|type|dict"
-    "|Counter|islice|choice|percentile|quantile|format|isfinite|fromiter|append|extend|setdefault"
-)
+# What is handed on under another name.
 HANDED = (
-    r"(?<!\w)(?!(?:%s)\()\w+\((?:[^()]*[\s,=*])?(?:\w+\.)*%%(name)s\s*[,)]"
-    r"|(?:=|\breturn|\byield)\s*(?:\w+\.)*%%(name)s\s*(?:$|\bif\b|\bor\b)" % READS
+    r"(?<!\w)(?!(?:%(reads)s)\()\w+\((?:[^()]*[\s,=*])?(?:\w+\.)*%(name)s\s*[,)]"
+    r"|(?:=|\breturn|\byield)\s*(?:\w+\.)*%(name)s\s*(?:$|\bif\b|\bor\b)"
 )
 # A condition that compares ages, and is none of a program's main loop; or how many there are.
 AGES = re.compile(
@@ -65,7 +68,7 @@ def of_path(path, sites):
 @functools.lru_cache(maxsize=64)  # each look asks again
 def _told(name, of_object, site, files):
     file = site.rpartition(" ")[0].rpartition(":")[0]
-    words = {"name": re.escape(name), "mark": r"\." if of_object else r"(?<![\w.])"}
+    words = {"name": re.escape(name), "mark": r"\." if of_object else r"(?<![\w.])", "reads": READS}
     empties = [s for s in search(file, re.compile(EMPTIES % words), name) if not s.endswith(MAKERS)]
     taking = search(file, re.compile(TAKES % words), name)
     empties += [s for s in taking if _gives_way(s, site)]
