@@ -108,6 +108,17 @@ class TakersTest(unittest.TestCase):
             ):
                 self.assertEqual(takers.of_path(path, ["s"]), (name, of_object, ["s"]) if name else {}, path)
 
+    def test_how_a_container_is_made_empties_nothing(self):
+        made = "def work():\n    log.kept = []\n    while True:\n        log.kept.append(measure())\n"
+        self.assertEqual(self.told(made, "kept", line=4), {"only_added": True})
+        one_line = made.replace("    log.kept = ", "    log = Log(); log.kept = ")
+        self.assertEqual(self.told(one_line, "kept", line=4), {"only_added": True})
+        again = made + "        if full():\n            log.kept = []\n"
+        self.assertEqual(self.told(again, "kept", line=4), {"emptied": "day.py:6 work"})
+        declared = "@dataclass\nclass Log:\n    kept: list = field(default_factory=list)\n\n    def reset(self):\n"
+        declared += "        self.kept = []\n\n    def add(self, one):\n        self.kept.append(one)\n"
+        self.assertEqual(self.told(declared, "kept", line=9), {"emptied": "day.py:6 reset"})
+
     def test_what_has_no_name_is_told_nothing_of(self):
         self.assertEqual(takers.told("", False, ["a.py:1 f"]), {})
         self.assertEqual(takers.told("records of a log", False, ["a.py:1 f"]), {})

@@ -25,11 +25,16 @@ EMPTIES = (
     r"|\(?(?:\w+\.)*%(name)s\s*\[[^\]]*:[^\]]*\]\)?\s*$)"
     # What a function of the program leaves of it.
     r"|%(mark)s%(name)s\s*=(?!=)\s*(?:\w+\.)?(?!(?:%(reads)s)\()\w+\((?:\w+\.)*%(name)s\s*[,)]"
-    # An attribute: a variable is made so.
-    r"|\.%(name)s\s*(?:,[^=]*)?(?::[^=]*)?=(?!=)(?:.*,)?"
+)
+# An attribute is given another container, where that is not how it is made.
+RENEWS = (
+    r"\.%(name)s\s*(?:,[^=]*)?(?::[^=]*)?=(?!=)(?:.*,)?"
     r"\s*(?:\[\s*\]|\{\s*\}|(?:list|dict|set|deque|OrderedDict|Counter)\(\s*\))\s*$"
 )
-ASSIGNS = r"^\s*(?:[\w.]+\s*,\s*)*[\w.]*%(mark)s%(name)s\s*(?:\[\s*:\s*\]\s*)?(?:,[^=]*)?(?::[^=]*)?=(?!=)"
+ASSIGNS = (
+    r"^\s*(?:[\w.]+\s*,\s*)*[\w.]*%(mark)s%(name)s\s*(?:\[\s*:\s*\]\s*)?(?:,[^=]*)?(?::[^=]*)?=(?!=)"
+    r"|[;:]\s+[\w.]*%(mark)s%(name)s\s*=(?!=)|^\s+%(name)s\s*:[^=]*=(?!=)"
+)
 TAKES = TAKES_OUT + (
     r"|\b%(name)s(?:\[[^\]]*\])*\.(?:pop|clear|remove|get_nowait|difference_update|intersection_update)\s*\("
 )
@@ -48,7 +53,7 @@ CONDITION = re.compile(r"\s*(?:if|while|for)\b")
 # A path in which one container stands: "dict main() local board.sightings[…].values".
 ELEMENTS = re.compile(r"\w+ [^\[]*?(?P<dot>\.)?(?P<name>[A-Za-z_]\w*)(?:\[…\])+(?:\.\w+)*$")
 NEAR = 3  # lines above one that takes something out
-MAKERS = " __init__", " __new__", " __post_init__", " setup", " <module>"  # ends of sites: where it is made
+MAKERS = " __init__", " __new__", " __post_init__", " setup", " <module>"  # ends of sites: where it is made anyway
 
 
 def told(name, of_object, sites):
@@ -69,21 +74,18 @@ def of_path(path, sites):
 def _told(name, of_object, site, files):
     file = site.rpartition(" ")[0].rpartition(":")[0]
     words = {"name": re.escape(name), "mark": r"\." if of_object else r"(?<![\w.])", "reads": READS}
-    empties = [s for s in search(file, re.compile(EMPTIES % words), name) if not s.endswith(MAKERS)]
-    taking = search(file, re.compile(TAKES % words), name)
-    empties += [s for s in taking if _gives_way(s, site)]
+    forms = (EMPTIES, TAKES, ASSIGNS, RENEWS)
+    empties, taking, made, renews = (search(file, re.compile(form % words), name) for form in forms)
+    empties = empties + (renews if len(made) > 1 else [])
+    empties = [s for s in empties if not s.endswith(MAKERS)] + [s for s in taking if _gives_way(s, site)]
     if empties:
         return {"emptied": empties[0]}
-    if taking or files >= MOST_FILES:
+    if taking or len(made) > 1 or files >= MOST_FILES:
         return {}
     takes = re.compile("|".join(form % words for form in (TAKES, HANDED)))
-    assigns = re.compile(ASSIGNS % words)
-    made = 0
-    for each in dict.fromkeys((file, *program_files())):
-        if search(each, takes, name):
-            return {}
-        made += sum(not (of_object and s.endswith(MAKERS)) for s in search(each, assigns, name))
-    return {"only_added": True} if made <= (not of_object) else {}
+    if any(search(each, takes, name) for each in dict.fromkeys((file, *program_files()))):
+        return {}
+    return {"only_added": True}
 
 
 def _gives_way(site, filled):
