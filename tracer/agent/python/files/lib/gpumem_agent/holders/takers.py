@@ -70,7 +70,7 @@ def of_path(path, sites):
     return told(found.group("name"), bool(found.group("dot")), sites) if found else {}
 
 
-@functools.lru_cache(maxsize=64)  # each look asks again
+@functools.lru_cache(maxsize=16)  # each look asks again
 def _told(name, of_object, site, files):
     file = site.rpartition(" ")[0].rpartition(":")[0]
     words = {"name": re.escape(name), "mark": r"\." if of_object else r"(?<![\w.])", "reads": READS}
