@@ -59,6 +59,11 @@ func findObjects(x *growth.Examined) *finding.Finding {
 	if last < first+looks.LookedUntil*(x.End()-first) {
 		return nil
 	}
+	if longest != nil && bounded == 0 && underTeeth(x, endless, first, last) {
+		f := foundObjects(series.Live, longest, times, endless*(last-first))
+		f.Floor = true
+		return f
+	}
 	k, rise := explainedBy(x, endless+bounded, first, last)
 	filled := bounded >= mostIsBounded*(endless+bounded)
 	switch {
@@ -118,6 +123,32 @@ func explainedBy(x *growth.Examined, rate, from, to float64) (series.Key, float6
 		}
 	}
 	return series.Keys, 0
+}
+
+// Parts of the time between looks in each of which teeth are expected to come down, and how long each is.
+const (
+	toothParts = 3
+	leastPart  = 7. // seconds
+)
+
+// underTeeth reports whether the floor of what is live rises at about a rate between two times, from part to part,
+// below what comes and goes: the trend of it all sees nothing there.
+func underTeeth(x *growth.Examined, rate, from, to float64) bool {
+	k, part := series.Live, (to-from)/toothParts
+	if x.Whole.Series[k] == nil || x.Whole.Untimed || part < leastPart {
+		return false
+	}
+	var floor [toothParts]float64
+	for i := range floor {
+		floor[i] = x.Whole.Lowest(k, from+float64(i)*part, from+float64(i+1)*part)
+	}
+	for i := 1; i < toothParts; i++ {
+		rose := floor[i] - floor[i-1]
+		if share := rate * part / rose; !(rose > x.Whole.Delta(k) && share >= looks.LeastExplained && share <= looks.MostExplained) {
+			return false
+		}
+	}
+	return x.Whole.Lowest(k, to, seenUntil(x)) >= floor[toothParts-2] // it was not given back since
 }
 
 // foundObjects is the finding about containers that grow without end.

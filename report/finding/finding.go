@@ -34,7 +34,9 @@ type Finding struct {
 	Note    string // a warning that goes with it
 	Holder  string // the path that holds the most of it; empty where none is known
 	Beside  string // the path of a container with a bound that fills up beside Holder; empty where there is none
-	Site    string // the one place that asked for it; empty where none is known
+	// Floor is set where the account's floor rises as the holder does, below what comes and goes.
+	Floor bool
+	Site  string // the one place that asked for it; empty where none is known
 }
 
 // OwnerOf is whose the bytes or things of a series are; host memory is the host's

@@ -249,6 +249,9 @@ func (s *settled) weighObjects(f *finding.Finding) {
 		d.shares, d.lacking = nil, false
 		s.Grow[f.Of].Shape = trend.Plateau
 	case f.Owner == finding.Nobody:
+	case d.class == None && d.restsOn == "" && f.Floor:
+		d.take(*f)
+		s.Grow[f.Of].Shape = trend.Growing
 	case d.class == None && d.restsOn == "" && isBelowSight(s, f):
 		d.class, d.why = Undecided, hiddenWords(f)
 		s.Grow[f.Of].Shape = trend.ShapeUndecided

@@ -255,3 +255,39 @@ func TestAFullContainerDecidesWhereThePoolIsNotOpen(t *testing.T) {
 		}
 	}
 }
+
+// A working set that swells by 300 MiB for 4 s of each 10 s, above a list that gets longer at each look.
+func TestAListIsTheGrowthWhereTheFloorBelowTeethRisesAsItDoes(t *testing.T) {
+	t.Parallel()
+	const each = 160 * kib // 3.1 MiB a second
+	judged := func(kept func(i int) float64) *Verdict {
+		p := newProgram(820).healthy()
+		tooth := func(i int) float64 {
+			if i%200 < 80 {
+				return 300 * mib
+			}
+			return 0
+		}
+		p.set(record.ColLive, func(i int) float64 { return 60*mib + tooth(i) + kept(i) })
+		p.set(record.ColGPU, func(i int) float64 { return 700*mib + tooth(i) + kept(i) })
+		return p.lookedAt("list main() local bench.castings", each, 0).judge()
+	}
+	even := func(i int) float64 { return each * float64(i) }
+	if v := judged(even); v.Verdict != AppLeak || v.RestsOn != ByObjects || !strings.Contains(v.Answer, "bench.castings") {
+		t.Errorf("the floor rises: %s by %s", v.Answer, v.RestsOn)
+	}
+	for what, kept := range map[string]func(i int) float64{
+		"the floor holds still":      func(int) float64 { return 0 },
+		"it rises in the first half": func(i int) float64 { return even(min(i, 300)) },
+		"it was given back": func(i int) float64 {
+			if i > 720 {
+				return 0
+			}
+			return even(i)
+		},
+	} {
+		if v := judged(kept); v.Verdict == AppLeak {
+			t.Errorf("%s: %s", what, v.Answer)
+		}
+	}
+}
