@@ -144,7 +144,8 @@ func underTeeth(x *growth.Examined, rate, from, to float64) bool {
 	}
 	for i := 1; i < toothParts; i++ {
 		rose := floor[i] - floor[i-1]
-		if share := rate * part / rose; !(rose > x.Whole.Delta(k) && share >= looks.LeastExplained && share <= looks.MostExplained) {
+		share := rate * part / rose
+		if !(rose > x.Whole.Delta(k) && share >= looks.LeastExplained && share <= looks.MostExplained) {
 			return false
 		}
 	}

@@ -40,10 +40,17 @@ func overWords(x *growth.Examined, k series.Key, from, to, rise float64) string 
 		return "what it gained was given back after the last one"
 	case k != series.Live && end-to >= stoodFor && x.Whole.Between(k, to, end) < stands*rise:
 		return "nothing more came after the last one"
-	case end-stoodFor > from && x.Whole.Between(k, end-stoodFor, end) < stands*rise:
+	case end-stoodFor > from && stoodStill(x, k, end-stoodFor, end, rise):
 		return fmt.Sprintf("nothing more came in the last %.0f s", stoodFor)
 	}
 	return ""
+}
+
+// stoodStill reports whether an account neither rose between two times, as it had done each second before, nor swung
+// by as much as would have come: of what swings by more, the time is too short to tell.
+func stoodStill(x *growth.Examined, k series.Key, from, to, rise float64) bool {
+	swing := x.Whole.Highest(k, from, to) - x.Whole.Lowest(k, from, to)
+	return swing < rise*(to-from) && x.Whole.Between(k, from, to) < stands*rise
 }
 
 // wentOn reports whether an account rose on beside a container that was full at its last look.

@@ -91,6 +91,26 @@ func TestWhatWasGivenBackSinceTheLastLookDecidesNothing(t *testing.T) {
 	}
 }
 
+// A window of what is younger than 28 s: the last look finds it longer than the look before, and full.
+func TestWhatStandsStillAtTheLastLookAlreadyDecidesNothing(t *testing.T) {
+	t.Parallel()
+	const each = 128 * kib
+	judged := func(full int) *Verdict {
+		p := newProgram(800)
+		p.meta.Versions = map[string]string{"python": "3.12"}
+		level := func(i int) float64 { return 80*mib + each*float64(min(i, full)) }
+		p.set(record.ColRSS, level).set(record.ColFootprint, level)
+		return p.lookedAt("dict main() local board.sightings", each, 0).judge()
+	}
+	if v := judged(800); v.Verdict != HostGrowth {
+		t.Errorf("it goes on: %s", v.Answer)
+	}
+	v := judged(560)
+	if v.Verdict != Undecided || !strings.Contains(v.Answer, "5 looks, but nothing more came in the last 10 s") {
+		t.Errorf("full after 28 s: %s", v.Answer)
+	}
+}
+
 // The heap has in use what it had, and keeps more free between its blocks, however straight.
 func TestAHeapThatSettlesLateIsOpenHoweverSure(t *testing.T) {
 	t.Parallel()
