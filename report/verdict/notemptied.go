@@ -26,7 +26,8 @@ func notEmptied(s *settled) string {
 	if site == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s grows, and nothing was seen to leave it yet: %s takes something out of it", h.Path, place.OfSite(site))
+	return fmt.Sprintf("%s grows, and nothing was seen to leave it yet: %s takes something out of it", h.Path,
+		place.OfSite(site))
 }
 
 // emptiedAt is the place of the line that empties the container of a path, as the last look told; empty where

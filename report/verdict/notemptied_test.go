@@ -25,7 +25,8 @@ func TestAListThatMayYetBeEmptiedIsOpenInAYoungProgram(t *testing.T) {
 	}
 	empties := func(h *record.Holder, _ int) { h.Emptied = "/work/market.py:78 close" }
 	v := judged(400, empties)
-	if v.Verdict != Undecided || !strings.Contains(v.Answer, "nothing was seen to leave it yet: /work/market.py:78 in close takes") {
+	const why = "nothing was seen to leave it yet: /work/market.py:78 in close takes"
+	if v.Verdict != Undecided || !strings.Contains(v.Answer, why) {
 		t.Errorf("a line empties it: %s", v.Answer)
 	}
 	for what, v := range map[string]*Verdict{
