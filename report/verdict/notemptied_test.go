@@ -23,9 +23,9 @@ func TestAListThatMayYetBeEmptiedIsOpenInAYoungProgram(t *testing.T) {
 		}
 		return p.judge()
 	}
-	empties := func(h *record.Holder, _ int) { h.Emptied = "/work/market.py:78 close" }
+	empties := func(h *record.Holder, _ int) { h.Emptied = "/app/market.py:78 close" }
 	v := judged(400, empties)
-	const why = "nothing was seen to leave it yet: /work/market.py:78 in close takes"
+	const why = "nothing was seen to leave it yet: /app/market.py:78 in close takes"
 	if v.Verdict != Undecided || !strings.Contains(v.Answer, why) {
 		t.Errorf("a line empties it: %s", v.Answer)
 	}
