@@ -55,10 +55,14 @@ func outgrownOnHost(c *Case) *Cause {
 
 // Requests climb that the pool passes on to the driver where there are so many, of which nearly each
 // is no smaller than the one before and some are larger, and those of the last third are so many times
-// those of the first; where many are larger less is enough. They have such a part of what grew.
+// those of the first; where many are larger less is enough. Where none is smaller fewer rises do, of more
+// requests: an allocator takes whole steps of 2 MiB, in which many a larger one is none. They have such a
+// part of what grew.
 const (
 	manyRequests  = 6
 	someRises     = 5
+	fewRises      = 3
+	inOrder       = 10 // requests of which none is smaller than the one before
 	manyRises     = 20
 	mostlyLarger  = .9
 	timesLarger   = 1.25
@@ -98,12 +102,15 @@ func climb(sizes []float64) bool {
 			rises++
 		}
 	}
-	times := timesLarger
+	times, enough := timesLarger, someRises
 	if rises >= manyRises {
 		times = timesRisen
 	}
+	if larger == len(sizes)-1 && len(sizes) >= inOrder {
+		enough = fewRises
+	}
 	first, last := thirds(sizes)
-	return rises >= someRises && float64(larger) >= mostlyLarger*float64(len(sizes)-1) && last >= times*first
+	return rises >= enough && float64(larger) >= mostlyLarger*float64(len(sizes)-1) && last >= times*first
 }
 
 // thirds are the means of the first third of at least three sizes, and of the last.

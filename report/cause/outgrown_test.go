@@ -23,6 +23,9 @@ func TestRequestsThatClimbLeaveThePoolWhatTheyOutgrew(t *testing.T) {
 		"a little larger":                 {[]float64{40, 40, 41, 41, 42, 42, 43}, false},
 		"many a little larger":            {rising(40, .2, 24), true},
 		"alike but for the start":         {append([]float64{5, 30, 30, .1, 30}, rising(20, 0, 50)...), false},
+		"in steps of the allocator":       {[]float64{14, 14, 16, 16, 16, 18, 18, 18, 20, 20, 20}, true},
+		"in steps, and one smaller":       {[]float64{14, 14, 16, 16, 16, 18, 18, 18, 20, 20, 18}, false},
+		"two steps":                       {[]float64{14, 14, 14, 16, 16, 16, 16, 20, 20, 20, 20}, false},
 		"many hardly larger":              {rising(40, .01, 24), false},
 	} {
 		live, idle, misses := []float64{math.NaN(), 50 * mib}, []float64{math.NaN(), 10 * mib}, []float64{math.NaN(), 4}

@@ -61,9 +61,9 @@ func (s *settled) causes() []Cause {
 		switch {
 		case e.Receipt != nil:
 			c.Receipts = append(c.Receipts, *e)
-		case e.Kind == record.KindComposition:
-			if d, ok := record.DetailOf[record.Composition](e); ok && len(d.Pools) > 0 {
-				c.Pools = d.Pools
+		case e.Kind == record.KindComposition, e.Kind == record.KindGenerations:
+			if told := record.PoolsOf(e); len(told) > 0 {
+				c.Pools = told
 			}
 		case e.Kind == record.KindPhase && e.Name == record.PhaseExiting:
 			c.Exiting = math.Min(c.Exiting, e.TMs)

@@ -15,7 +15,10 @@ type Generation struct {
 // look. The last one is of this look, with an AgoMs of 0: who of it stays is not known.
 type Generations struct {
 	Generations []Generation `json:"generations"`
-	CostMicros  int64        `json:"cost_us,omitempty"` // what the look took
+	// Pools are those of the allocator at the look, as of Composition; empty where it has
+	// one, or does not tell.
+	Pools      []Pool `json:"pools,omitempty"`
+	CostMicros int64  `json:"cost_us,omitempty"` // what the look took
 }
 
 // GenerationsOf reads what an event of KindGenerations says: nothing of another event,
@@ -31,4 +34,16 @@ func GenerationsOf(e *Event) []Generation {
 		}
 	}
 	return g.Generations
+}
+
+// PoolsOf are the pools of the program's allocator that an event of KindComposition or
+// KindGenerations tells; empty where it tells of none.
+func PoolsOf(e *Event) []Pool {
+	if e.Kind != KindComposition && e.Kind != KindGenerations {
+		return nil
+	}
+	told, _ := DetailOf[struct {
+		Pools []Pool `json:"pools"`
+	}](e)
+	return told.Pools
 }

@@ -22,3 +22,20 @@ func TestGenerationsAreReadInOrderOfTheirAgeOrNotAtAll(t *testing.T) {
 		}
 	}
 }
+
+func TestPoolsAreToldByCompositionsAndLooksAtBlocks(t *testing.T) {
+	t.Parallel()
+	detail := []byte(`{"generations":[],"pools":[{"kind":"large","stream":7,"idle_bytes":4096}]}`)
+	for _, kind := range []string{KindComposition, KindGenerations} {
+		got := PoolsOf(&Event{Kind: kind, Detail: detail})
+		if len(got) != 1 || got[0].Stream != 7 || got[0].Idle != 4096 {
+			t.Errorf("%s: %+v", kind, got)
+		}
+	}
+	for name, e := range map[string]Event{"of another kind": {Kind: KindSites, Detail: detail},
+		"without": {Kind: KindGenerations, Detail: []byte(`{}`)}, "broken": {Kind: KindComposition, Detail: []byte(`{"pools":3`)}} {
+		if got := PoolsOf(&e); len(got) != 0 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

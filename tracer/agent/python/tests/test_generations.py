@@ -14,13 +14,13 @@ from gpumem_agent.frameworks import torch as adapter
 class Allocator(Framework):
     """A framework whose blocks a test sets."""
 
-    now = ()
+    now, pools = (), ()
 
     def active(self):
         return True
 
     def blocks(self, most):
-        return self.now
+        return (self.now, self.pools) if self.now is not None else None
 
 
 class GenerationsTest(unittest.TestCase):
@@ -78,6 +78,14 @@ class GenerationsTest(unittest.TestCase):
         self.assertEqual(len(found), generations.LENGTH)
         self.assertEqual(found[:2], [(1 + 2 + 3 + 4, 4), (5, 1)])
 
+    def test_a_look_tells_the_pools_where_there_are_several(self):
+        self.framework.pools = [{"stream": 0}]
+        self.framework.now = [("a", 512)]
+        self.assertNotIn("pools", self.looks.look(self.process, 102.0, False))
+        self.framework.pools = [{"stream": 0}, {"stream": 7}]
+        told = self.looks.look(self.process, 104.0, False)
+        self.assertEqual(told["pools"], [{"stream": 0}, {"stream": 7}])
+
     def test_a_framework_that_cannot_tell_is_asked_again_later(self):
         self.framework.now = None
         self.assertIsNone(self.looks.look(self.process, 102.0, False))
@@ -95,6 +103,24 @@ class TorchBlocksTest(unittest.TestCase):
             segments.append(dict(told, device=0, blocks=blocks))
         pools = torch_blocks.Layout(segments, 0, roles).told()
         self.assertEqual(sum(pool["idle_bytes"] for pool in pools), 64 << 20)
+
+    def test_pools_are_those_of_streams_on_the_device_with_most(self):
+        def segment(device, stream, *blocks):
+            size = sum(size for _, size in blocks)
+            told = {"device": device, "stream": stream, "address": 1 << 30, "total_size": size}
+            return dict(told, blocks=[dict(zip(("state", "size"), b)) for b in blocks])
+
+        live, idle = "active_allocated", "inactive"
+        found = torch_blocks.pools(
+            [
+                segment(0, 0, (live, 512), (idle, 1024)),
+                segment(0, 9, (idle, 4096)),
+                segment(1, 5, (live, 512)),
+            ]
+        )
+        told = [(p["stream"], p["live_bytes"], p["idle_bytes"], p["whole_bytes"]) for p in found]
+        self.assertEqual(told, [(9, 0, 4096, 4096), (0, 512, 1024, 0)])
+        self.assertEqual(torch_blocks.pools([]), [])
 
     def test_blocks_that_the_program_has_are_told_by_device_place_and_size(self):
         def segment(device, *blocks):
@@ -114,9 +140,9 @@ class TorchBlocksTest(unittest.TestCase):
         framework = adapter.open_framework(torch, process)
         kept = torch.empty(4096)
         self.assertTrue(framework.active())
-        before = dict(framework.blocks(100_000))
+        before = dict(framework.blocks(100_000)[0])
         more = torch.empty(8192)
-        after = dict(framework.blocks(100_000))
+        after = dict(framework.blocks(100_000)[0])
         self.assertEqual(sorted(size for b, size in after.items() if b not in before), [8192])
         self.assertIsNone(framework.blocks(1), "more than were asked for")
         del kept, more

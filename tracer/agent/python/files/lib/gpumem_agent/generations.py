@@ -44,8 +44,10 @@ class Generations:
         self.next = now + age  # should this fail
         begun = own.thread_time()
         active = (f.blocks(MOST) for f in process.frameworks if f.active())
-        found = next((blocks for blocks in active if blocks is not None), None)
-        told = self._note(found, now) if found is not None else None
+        found = next((seen for seen in active if seen is not None), None)
+        told = self._note(found[0], now) if found is not None else None
+        if told is not None and len(found[1]) > 1:
+            told["pools"] = found[1]
         cost = own.thread_time() - begun
         self._spent += cost
         paid = max(0.0, self._spent - CREDIT) / SHARE

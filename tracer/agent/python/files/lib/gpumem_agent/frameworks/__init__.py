@@ -72,8 +72,9 @@ class Framework:
         return None
 
     def blocks(self, most):
-        """(identity, bytes) of each block of its allocator that is handed out, or None
-        when it cannot tell, or has more than so many."""
+        """(identity, bytes) of each block of its allocator that is handed out, and its
+        pools as an event has them; or None when it cannot tell, or has more blocks than
+        so many."""
         return None
 
     def has_history(self):

@@ -164,10 +164,10 @@ class Torch(Framework):
         cuda = next((b for b in self._awake if b.name == "cuda"), None)
         if cuda is None or cuda.live_count() > most:
             return None
-        from gpumem_agent.frameworks.torch_blocks import handed_out
+        from gpumem_agent.frameworks.torch_blocks import handed_out, pools
 
         segments = self.segments()
-        return handed_out(segments) if segments is not None else None
+        return (handed_out(segments), pools(segments)) if segments is not None else None
 
     def forked(self):
         self._awake = []

@@ -242,17 +242,11 @@ def _never(tensor):
     return False
 
 
-class Layout:
-    """The segments of one device: live bytes by category, idle bytes by pool."""
+class Pools:
+    """The pools that the segments of one device belong to: live and idle bytes."""
 
-    def __init__(self, segments, device, roles):
-        self._addresses = sorted(roles.by_address)
-        self._roles = roles.by_address
-        self._module = roles.module
-        self.categories = {}
-        self.owned = {}  # bytes by (module or None, category)
+    def __init__(self, segments, device):
         self.pools = {}
-        self.blocks = []  # (address, size, category, module or None) of those that live
         for segment in sorted(segments, key=lambda s: s.get("address", 0)):
             if segment.get("device", 0) == device:
                 self._segment(segment)
@@ -278,15 +272,39 @@ class Layout:
                 pool.idle(size)
                 continue
             lives = True
-            category, owner = WAITING, None
-            if state == "active_allocated":
-                category, owner = self._category(here, size)
-            self.categories[category] = self.categories.get(category, 0) + size
-            self.owned[owner, category] = self.owned.get((owner, category), 0) + size
-            self.blocks.append((here, size, category, owner))
+            self._lives(here, size, state)
             pool.live(size)
         if not lives:
             pool.whole += pool.idle_bytes - before
+
+    def _lives(self, address, size, state):
+        """Takes in a block that the program has, or waits for."""
+
+    def told(self):
+        """The pools as an event has them, those with most idle bytes first."""
+        pools = sorted(self.pools.values(), key=lambda p: -p.idle_bytes)
+        return [pool.told() for pool in pools[:MOST_POOLS]]
+
+
+class Layout(Pools):
+    """The segments of one device: live bytes by category, idle bytes by pool."""
+
+    def __init__(self, segments, device, roles):
+        self._addresses = sorted(roles.by_address)
+        self._roles = roles.by_address
+        self._module = roles.module
+        self.categories = {}
+        self.owned = {}  # bytes by (module or None, category)
+        self.blocks = []  # (address, size, category, module or None) of those that live
+        super().__init__(segments, device)
+
+    def _lives(self, address, size, state):
+        category, owner = WAITING, None
+        if state == "active_allocated":
+            category, owner = self._category(address, size)
+        self.categories[category] = self.categories.get(category, 0) + size
+        self.owned[owner, category] = self.owned.get((owner, category), 0) + size
+        self.blocks.append((address, size, category, owner))
 
     def _category(self, address, size):
         i = bisect.bisect_left(self._addresses, address)
@@ -297,11 +315,6 @@ class Layout:
                 best, owner = role, self._module(self._addresses[i])
             i += 1
         return best or UNSEEN, owner
-
-    def told(self):
-        """The pools as an event has them, those with most idle bytes first."""
-        pools = sorted(self.pools.values(), key=lambda p: -p.idle_bytes)
-        return [pool.told() for pool in pools[:MOST_POOLS]]
 
 
 class _Pool:
@@ -358,6 +371,15 @@ class _Pool:
         if self.expandable:
             told["expandable"] = True
         return told
+
+
+def pools(segments):
+    """The pools of the device with most segments' bytes, as an event has them."""
+    sums = {}
+    for segment in segments:
+        device = segment.get("device", 0)
+        sums[device] = sums.get(device, 0) + segment.get("total_size", 0)
+    return Pools(segments, max(sums, key=sums.get)).told() if sums else []
 
 
 def handed_out(segments):
