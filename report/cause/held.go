@@ -233,11 +233,16 @@ func heldBy(c *Case, all []held, paths []*regexp.Regexp, one int) *Cause {
 	}
 	id, _, _ := strings.Cut(s.id, "/")
 	confidence := (.5 + .4*share) * c.Confidence
-	if s.id == Results && pinned(c) != nil { // what is kept says less than what it is
+	if saysLittle(s.id) && pinned(c) != nil {
 		confidence = min(confidence, .8*c.Confidence)
 	}
 	return &Cause{ID: id, Confidence: confidence, Share: &share, Evidence: seen,
 		Next: next, Change: []string{"- " + change[0], "+ " + change[1]}, Site: cmp.Or(site, compiledSite(c, id))}
+}
+
+// saysLittle reports whether a cause says less of what is kept than what it is: results, entries that stay.
+func saysLittle(id string) bool {
+	return id == Results || id == Entries || id == entriesAskedFor
 }
 
 // heldInNumber is the cause of one signature where the number of things grows, and their bytes do not show: that of

@@ -206,10 +206,15 @@ func TestPinnedMemoryInAListIsFirstPinned(t *testing.T) {
 	for _, e := range p.events {
 		e.Holders[0].Host = true
 	}
-	v := p.judge()
-	if v.Verdict != HostGrowth || len(v.Causes) != 2 || v.Causes[0].ID != cause.Pinned ||
-		v.Causes[1].ID != cause.Results {
-		t.Errorf("%s, causes %+v", v.Answer, v.Causes)
+	for kind, second := range map[string]string{"": cause.Results, "entries-left": cause.Entries} {
+		for _, e := range p.events {
+			e.Holders[0].Kind = kind
+		}
+		v := p.judge()
+		if v.Verdict != HostGrowth || len(v.Causes) != 2 || v.Causes[0].ID != cause.Pinned ||
+			v.Causes[1].ID != second {
+			t.Errorf("%q: %s, causes %+v", kind, v.Answer, v.Causes)
+		}
 	}
 }
 

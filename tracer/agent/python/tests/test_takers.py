@@ -50,6 +50,15 @@ BODIES = (
     ("        trim(self.bands, 8)\n", None),
     ("        publish(day=self.day, bands=self.bands)\n", None),
     ("        mine = self.bands\n        mine.pop()\n", None),
+    ("        mine = self.bands\n        while mine and mine[0].at < now - 20:\n            mine.pop(0)\n", 11),
+    ("        mine = self.bands  # of today\n        while mine[0].at < now - 20:\n            mine.pop(0)\n", 11),
+    ("        for band in self.bands:\n            while band[0].at < horizon:\n                band.popleft()\n", 11),
+    ("        self.expire(self.bands)\n\n    def expire(self, old):\n        while old[0].at < horizon:\n"
+     "            old.popleft()\n", "13 expire"),
+    ("        expire(9, self.bands['a'])\n\ndef expire(most, old: list):\n    if len(old) > most:\n"
+     "        old.pop(0)\n", "13 expire"),
+    ("        expire(9, self.bands['a'])\n\ndef expire(old, most):\n    if len(old) > most:\n"
+     "        old.pop(0)\n", "added"),
     ("        return self.bands\n", None),
     ("        self.bands = latest(self.bands, 8)\n", 9),
     ("        self.bands = helpers.latest(self.bands)\n", 9),
@@ -72,7 +81,8 @@ class TakersTest(unittest.TestCase):
 
     def test_lines_that_take_something_out_are_found(self):
         for body, expected in BODIES:
-            want = {"added": {"only_added": True}, None: {}}.get(expected, {"emptied": "day.py:%s close" % expected})
+            at = expected if type(expected) is str else "%s close" % expected
+            want = {"added": {"only_added": True}, None: {}}.get(expected, {"emptied": "day.py:" + at})
             self.assertEqual(self.told(HEAD + body), want, body)
 
     def test_a_bound_beside_the_line_that_fills_is_told_elsewhere(self):

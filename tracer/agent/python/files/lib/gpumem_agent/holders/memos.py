@@ -13,6 +13,7 @@ import functools
 import itertools
 import re
 
+from gpumem_agent.holders.takers import gives_way
 from gpumem_agent.holders.texts import LONGEST, above, below, code, line_of, search
 
 REGISTER = "entries-left"  # what is open, and taken out again on some paths only
@@ -221,15 +222,15 @@ def queues(site):
 @functools.lru_cache(maxsize=64)  # each look asks again
 def trims(site):
     """Whether the line of a site adds an element to a deque or a list, and lines below it in its function let
-    go of others under a condition."""
-    _, lines, at = line_of(site)
+    go of others under a condition, or some elsewhere of what is old or too much."""
+    file, lines, at = line_of(site)
     added = ADDED.search(code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
     if added is None:
         return False
-    name, how = re.escape(added.group(1)), added.group(2)
-    let_go = re.compile(TRIMMED[how] % {"name": name})
+    name, how = added.groups()
+    let_go = re.compile(TRIMMED[how] % {"name": re.escape(name)})
     since = itertools.dropwhile(lambda line: not CONDITION.match(line), below(lines, at))
-    return any(map(let_go.search, since))
+    return any(map(let_go.search, since)) or any(gives_way(other, site) for other in search(file, let_go, name))
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again

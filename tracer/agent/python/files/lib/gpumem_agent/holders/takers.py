@@ -2,12 +2,13 @@
 takes out what is old or too much, may not have run yet; of a container of which none does, nothing comes out again.
 
 Like all that is read in the text of the program it is the usual forms that are known, and
-no other; where a function gets the container by another name, nothing is told.
+no other; other names are known of variables, and of parameters of functions of the same file.
 """
 
 import functools
 import re
 
+from gpumem_agent.holders import aliases
 from gpumem_agent.holders.bounds import TAKES_OUT
 from gpumem_agent.holders.texts import DEF, MOST_FILES, code, line_of, program_files, search
 
@@ -77,10 +78,12 @@ def _told(name, of_object, site, files):
     forms = (EMPTIES, TAKES, ASSIGNS, RENEWS)
     empties, taking, made, renews = (search(file, re.compile(form % words), name) for form in forms)
     empties = empties + (renews if len(made) > 1 else [])
-    empties = [s for s in empties if not s.endswith(MAKERS)] + [s for s in taking if _gives_way(s, site)]
+    empties = [s for s in empties if not s.endswith(MAKERS)]
+    elsewhere = [] if empties else aliases.lines(file, name, words["mark"], TAKES)
+    empties += [s for s in (*taking, *elsewhere) if gives_way(s, site)]
     if empties:
         return {"emptied": empties[0]}
-    if taking or len(made) > 1 or files >= MOST_FILES:
+    if taking or elsewhere or len(made) > 1 or files >= MOST_FILES:
         return {}
     takes = re.compile("|".join(form % words for form in (TAKES, HANDED)))
     if any(search(each, takes, name) for each in dict.fromkeys((file, *program_files()))):
@@ -88,7 +91,7 @@ def _told(name, of_object, site, files):
     return {"only_added": True}
 
 
-def _gives_way(site, filled):
+def gives_way(site, filled):
     """Whether the line of a site takes out what is old; or what is too much, in another function than the one
     that fills: that has its bound beside it."""
     _, lines, at = line_of(site)

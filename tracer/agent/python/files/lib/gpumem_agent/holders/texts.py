@@ -92,7 +92,7 @@ def read(file):
 
 def search(file, pattern, word, texts=False):
     """Sites of the lines of a file that have a word and match a pattern, or pairs of these and
-    the lines' texts. Those come last that run once where another one runs again and again: of
+    the lines' texts without comments. Those come last that run once where another one runs again and again: of
     a function's lines those outside of its loops, and a module's own."""
     text = read(file)
     if word not in text:
@@ -107,7 +107,7 @@ def search(file, pattern, word, texts=False):
     places = [(i, *_around(lines, i)) for i in hits if i not in told]
     looped = {head for _, head, is_looped in places if is_looped}
     places.sort(key=lambda place: not place[2] and (place[1] is None or place[1] in looped))
-    found = [("%s:%d %s" % (file, i + 1, _name(lines, head)), lines[i]) for i, head, _ in places]
+    found = [("%s:%d %s" % (file, i + 1, _name(lines, head)), code(lines[i])) for i, head, _ in places]
     return found if texts else [site for site, _ in found]
 
 
