@@ -50,8 +50,12 @@ func (x *Examined) settleIdle(c trend.Conditions) {
 	g := x.Judged.Examine(reserved, x.Judged.Question(series.Idle, c))
 	unseen := idle.Upper >= g.Amount()/2
 	switch {
-	case g.Growing() && unseen:
+	case g.Growing() && unseen && live.Upper < g.Amount():
 		*idle = g
+	case g.Growing() && unseen: // what is live may be all of it
+		idle.Shape = trend.ShapeUndecided
+	case g.Growing() && live.Upper >= g.Amount()/2: // or must be
+		live.Shape = trend.ShapeUndecided
 	case idle.Shape == trend.Flat && unseen && g.Known && g.Shape == trend.ShapeUndecided && g.T >= surelyRises &&
 		g.Amount() > g.Delta:
 		idle.Shape = trend.ShapeUndecided

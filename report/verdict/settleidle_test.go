@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -67,5 +68,26 @@ func TestAPoolThatGrowsBelowHighTeethOfWhatIsLiveIsSeen(t *testing.T) {
 	}
 	if v := rounds(func(int) float64 { return 950 * mib }).judge(); v.Verdict != None {
 		t.Errorf("in one piece: %s", v.Answer)
+	}
+}
+
+func TestWhatGrowsBelowASwellIsNotThePools(t *testing.T) {
+	t.Parallel()
+	for _, perSecond := range []float64{3, 4} {
+		p := newProgram(400)
+		swell := func(i int) float64 {
+			if s := math.Mod(float64(i)/20, 9); s >= 2 && s < 5 {
+				return 416 * mib
+			}
+			return 0
+		}
+		kept := func(i int) float64 { return (62 + perSecond*float64(i)/20) * mib }
+		p.set(record.ColLive, func(i int) float64 { return kept(i) + swell(i) }).
+			set(record.ColIdle, func(i int) float64 { return 420*mib - swell(i) }).
+			set(record.ColGPU, func(i int) float64 { return 1020*mib + kept(i) }).
+			flat(record.ColRSS, 500*mib, .01*mib)
+		if v := p.judge(); v.Verdict == PoolGrowth || v.Verdict == None {
+			t.Errorf("%g MiB a second: %s", perSecond, v.Answer)
+		}
 	}
 }
