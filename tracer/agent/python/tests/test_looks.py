@@ -1166,6 +1166,14 @@ class StressTest(unittest.TestCase):
         self.assertEqual(Affine.misplaced, 0)
         self.assertGreater(self.rounds, 0)
 
+    @unittest.skipUnless(atomic.POSSIBLE, "needs the atomic look")
+    def test_what_the_agent_remembers_is_not_the_programs(self):
+        for number in range(40):
+            fillers._places("name%d" % number, "", False, False, 0, False)
+        (remembered,) = [id(x) for x in gc.get_referents(fillers._places) if type(x) is dict and len(x) >= 40]
+        self.assertIn(remembered, living.all_at_once(())[1])
+        self.assertNotIn(remembered, living.containers())
+
     def test_surveys_disturb_nobody(self):
         self.stress(lambda: (living.references((Trainer,)), living.containers(), living.census()))
 

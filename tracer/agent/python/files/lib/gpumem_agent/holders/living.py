@@ -5,12 +5,13 @@ import functools
 import gc
 import itertools
 import operator
+import sys
 import types
 import weakref
 
 from gpumem_agent import atomic
 from gpumem_agent.frameworks import Key
-from gpumem_agent.holders.kinds import is_library
+from gpumem_agent.holders.kinds import LRU_CACHE, is_library, namespace
 from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
 
@@ -24,6 +25,7 @@ MOST_OUTPUTS = 5000  # arrays that are asked whether autograd made them
 MOST_NOTED = 50000  # containers; beyond these only the large ones are noted
 MOST_GENERATORS = 100
 GENERATORS = (types.GeneratorType,)
+AGENT = __name__.partition(".")[0]  # the name of the package
 TURN = 0.002  # seconds of work in one turn; see arrays
 
 
@@ -172,8 +174,18 @@ def all_at_once(kinds):
 
 def containers():
     """{identity: elements} of the lists, dictionaries, sets and deques that the
-    collector tracks; see noted."""
-    return all_at_once(())[1]
+    collector tracks; see noted. Without what the agent's functions remember."""
+    own = set(_remembered())
+    return {i: n for i, n in all_at_once(())[1].items() if i not in own}
+
+
+def _remembered():
+    """Identities of the dictionaries of the agent's own caches."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith(AGENT):
+            for item in list(namespace(module).values()):
+                if type(item) is LRU_CACHE:
+                    yield from map(id, gc.get_referents(item))
 
 
 def census(*kinds):
