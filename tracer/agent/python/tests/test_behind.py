@@ -34,6 +34,12 @@ def part_of(whole):
     return part
 
 
+def ticking(times):
+    """A clock that says that time is up after it was asked so many times, as it is for each operation."""
+    asked = iter(range(times))
+    return lambda: 0.0 if next(asked, None) is not None else 1e9
+
+
 class BehindTest(unittest.TestCase):
     def setUp(self):
         torch.empty(512)  # the device lives
@@ -285,6 +291,26 @@ class BehindTest(unittest.TestCase):
             self.assertEqual(list(self.look()), ["M.total: autograd graph of Add outputs"])
             self.keep(total=loss(), spare=torch.empty(9 * MIB))
             self.assertEqual(self.look(), {}, "it was cut")
+
+    def test_a_chain_that_there_is_no_time_to_go_back_along_leads_back_half_of_the_way(self):
+        def grow(number):
+            total = globals()["total"]
+            for _ in range(number):
+                total = torch.operation("Add", total)
+            self.keep(total=total)
+
+        self.keep(total=loss())
+        with unittest.mock.patch.multiple(behind, MOST=1):
+            self.look()
+            for size, far in ((50, 30), (100, 18)):  # operations that there is time for
+                grow(40)
+                self.keep(spare=torch.empty(size * MIB))
+                with unittest.mock.patch.object(behind.own, "thread_time", ticking(far)):
+                    self.assertEqual(list(self.look()), ["M.total: autograd graph of Add outputs"], far)
+            grow(40)
+            self.keep(spare=torch.empty(200 * MIB))
+            with unittest.mock.patch.object(behind.own, "thread_time", ticking(12)):
+                self.assertEqual(self.look(), {}, "not seen to grow at two looks")
 
     def test_chains_that_are_not_numbered_and_grew_before_they_were_too_long(self):
         self.framework.graph = lambda array: None

@@ -20,6 +20,7 @@ from gpumem_agent.own import own
 SECONDS = 0.06  # of the processor's time, to count operations
 MOST = 30000  # of these behind one output
 PART = 0.02  # seconds, for one output
+LONG_PART = 0.005  # to count behind one that had too many at the look before: it may have been cut
 COMPARED = 5000  # operations of one output, whether they save arrays
 DEEP = 10000  # that are no step's, of a PyTorch that does not number them
 FIRST, OTHERS = 32, 32  # outputs that are named: the best known, and some of the rest
@@ -64,7 +65,7 @@ class Behind:
             self._before.setdefault(grown, seen)
             self.told = _told(seen, grown, came, 1000 * (now - at), on_host)
             self.is_local, self._path, self._missed = seen.is_local, grown, 0
-        elif came >= HEAP_BYTES and self.told and self._path not in self._before:
+        elif came >= HEAP_BYTES and self.told and not self._is_cut():
             self._before.update({p: seen for p, seen in before.items() if p == self._path})
             self._miss()
         else:
@@ -73,9 +74,13 @@ class Behind:
     def _standing(self, before):
         """The path of an object's that was told, where a variable has grown and nothing says that the
         other has not: what is made from it reaches back as far, and there may have been no time for it."""
+        stands = self.told and not self.is_local and self._path in before
+        return self._path if stands and not self._is_cut() else None
+
+    def _is_cut(self):
+        """Whether what was told is known to have no more behind it than before."""
         seen = self._before.get(self._path)
-        cut = seen is not None and seen.is_whole
-        return self._path if self.told and not self.is_local and self._path in before and not cut else None
+        return seen is not None and (seen.is_whole or seen.is_cut)
 
     def _miss(self):
         """What was told stands at one look that cannot tell whether it has grown: what is an
@@ -103,7 +108,7 @@ class _Seen:
 
     __slots__ = (
         *("name", "owner", "operations", "is_whole", "word", "number"),
-        *("is_local", "goes_back", "grows"),
+        *("is_local", "goes_back", "is_cut", "grows"),
     )
 
     def __init__(self, name, owner, path, told, graph):
@@ -112,7 +117,8 @@ class _Seen:
         self.operations, self.is_whole, self.word = told  # of one output
         self.number = 0 if graph is None else graph.number  # of its last operation
         self.is_local = name.container is None and LOCAL.search(path) is not None
-        self.goes_back = False  # to before the last operation at the look before
+        self.goes_back = False  # to the look before, or half of the way to it
+        self.is_cut = False  # it is known not to
         self.grows = False  # as was seen at this look
 
     @property
@@ -181,20 +187,23 @@ def _path(name):
 
 def _seen(owner, array, name, path, before, deadline):
     framework, _ = owner
-    told = framework.operations(array, MOST, min(deadline, own.thread_time() + PART))
+    graph = framework.graph(array)
+    part = PART if graph is None or before is None or before.is_whole else LONG_PART
+    told = framework.operations(array, MOST, min(deadline, own.thread_time() + part))
     if told is None:
         return None
-    graph = framework.graph(array)
     seen = _Seen(name, owner, path, told, graph)
     if before is None or before.is_whole and (seen.is_whole or seen.has_more(before)):
         return seen
-    # Too many to be counted: how far they lead is found along the oldest ones.
+    # Too many to be counted: how far they lead is found along the oldest ones. What leads back half of the
+    # way to the look before is no step's.
     if graph is None:
         is_deep = min(seen.operations, before.operations) >= DEEP
         seen.goes_back = not seen.is_whole and (before.grows or is_deep)
     elif seen.number > before.number:
         deadline = min(deadline, own.thread_time() + PART)
-        seen.goes_back = graph.oldest(before.number, deadline) <= before.number
+        seen.goes_back = graph.oldest(before.number, deadline) <= (before.number + seen.number) // 2
+        seen.is_cut = not seen.goes_back and own.thread_time() < deadline
     return seen
 
 
