@@ -110,10 +110,11 @@ func hasRoom(p *series.Process, c *looks.Course) bool {
 }
 
 // explainedBy is the series that rises at about such a rate between two times, and how
-// fast it does; series.Keys where none does.
+// fast it does; series.Keys where none does. Of a program whose live memory of a device is known
+// these containers hold none of the host's.
 func explainedBy(x *growth.Examined, rate, from, to float64) (series.Key, float64) {
 	for _, k := range objectKeys {
-		if x.Whole.Series[k] == nil || x.Whole.Untimed {
+		if x.Whole.Series[k] == nil || x.Whole.Untimed || k == series.Host && x.Whole.Series[series.Live] != nil {
 			continue
 		}
 		rise := x.Whole.Between(k, from, to)

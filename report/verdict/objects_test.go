@@ -28,7 +28,7 @@ func wandering(rows int, perRow float64) *program {
 	p := newProgram(rows).healthy()
 	live := make([]float64, rows)
 	for i := range live {
-		level += 1.7 * mib * p.r.NormFloat64()
+		level += .3 * mib * p.r.NormFloat64()
 		live[i] = 200*mib + level + perRow*float64(i)
 	}
 	p.set(record.ColLive, func(i int) float64 { return live[i] })
@@ -288,6 +288,25 @@ func TestAListIsTheGrowthWhereTheFloorBelowTeethRisesAsItDoes(t *testing.T) {
 	} {
 		if v := judged(kept); v.Verdict == AppLeak {
 			t.Errorf("%s: %s", what, v.Answer)
+		}
+	}
+}
+
+func TestArraysOfADeviceExplainNoGrowthOfTheHost(t *testing.T) {
+	t.Parallel()
+	p := newProgram(400).healthy().lookedAt("list main() local trainer.kept", mib/20, 0)
+	walk := func(most, perRow float64) func(int) float64 {
+		level := 0.
+		return func(i int) float64 {
+			level += most * p.r.NormFloat64()
+			return 500*mib + level + perRow*float64(i)
+		}
+	}
+	p.set(record.ColLive, walk(4*mib, mib/2)).set(record.ColGPU, func(i int) float64 { return 700*mib + p.cols[record.ColLive][i] })
+	p.set(record.ColRSS, walk(mib/8, mib/20))
+	for _, f := range p.judge().Findings {
+		if f.Evidence == ByObjects {
+			t.Errorf("%+v", f)
 		}
 	}
 }

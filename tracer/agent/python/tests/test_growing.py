@@ -140,6 +140,22 @@ class GrowingTest(unittest.TestCase):
                 found = {path: size for path, (size, _) in holders.found.items() if "gradient of" in path}
                 self.assertEqual(found, want, "what is busy is told from the same beginning later")
 
+    def test_of_very_many_tables_those_that_are_asked_stand_for_all(self):
+        class Embedding:
+            pass
+
+        self.tables, rows = [Embedding() for _ in range(growing.MOST_EMBEDDINGS * 3 // 2)], []
+        self.sizes = {}
+        with unittest.mock.patch.multiple(
+            sparse, kinds=lambda: (Embedding,), size=lambda module: (len(rows) << 20, False)
+        ):
+            for _ in range(2):
+                rows.append(None)
+                holders, reach = naming.Holders(time.monotonic() + 100, None), running.reached([])
+                self.sizes = growing.add(holders, reach, self.sizes, {})
+        (size,) = [size for path, (size, _) in holders.found.items() if "gradient of" in path]
+        self.assertEqual(size, len(self.tables) << 20)
+
     def test_a_database_in_memory_counts_with_what_sqlite_takes(self):
         database = sqlite3.connect(":memory:")
         database.execute("create table t (body blob)")

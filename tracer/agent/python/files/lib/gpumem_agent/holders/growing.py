@@ -29,7 +29,7 @@ from gpumem_agent.sampling import paused
 
 END_PATH, THREAD_PATH = "callbacks of atexit.register", "dict threading._active"
 MOST = 64  # objects that are asked
-MOST_EMBEDDINGS = 16
+MOST_EMBEDDINGS = 128
 TRIES, PAUSE = 8, 0.01  # of seconds between them
 MANY = {END_PATH: 100, THREAD_PATH: SOME}  # of whose bytes nothing is known
 SAMPLE = 32  # elements of a list of the interpreter's, the latest, that are weighed
@@ -38,6 +38,7 @@ MOST_MEMO = 1 << 17  # entries of a memo that is copied to be weighed
 ENTRY = 16  # bytes of a memo's table for each
 FULL = 2 / 3  # of that table, at most
 WORD = 8  # bytes of a queue's place for an element
+GRADIENT = "gradient of a Parameter of "  # before the path of an embedding
 ON_DEVICE = "on_device"  # a fact that is told to nobody
 CODE = 1 << 10  # bytes that a class or a function takes, at least
 OBJECTS = 500  # of a module, that are weighed
@@ -81,14 +82,23 @@ def add(holders, reach, before, more, on_host=True):
     for path, gains in some.items():
         # Texts of a logger's handlers may each be small: what has one path is told together.
         came, more_of_them = sum(g[0] for g in gains), max(g[1] for g in gains)
-        if len(gains) >= MOST / 2:  # they are most of those that were asked, and stand for all
-            came = int(came * max(1, len(list(reach.singles())) / MOST))
+        asked, every = _of_like(path, reach)
+        if len(gains) >= asked / 2:  # they are most of those that were asked, and stand for all
+            came = int(came * max(1, every / asked))
         if came >= WEIGHTY or not gains[0][3] and more_of_them >= MANY.get(path, 1):
             facts = gains[0][4]
             beside = {} if facts.pop(ON_DEVICE, False) else more
             told = {**facts, "since": min(g[2] for g in gains), **beside}
             holders.add(path, came, max(len(gains), more_of_them), told)
     return after
+
+
+def _of_like(path, reach):
+    """How many objects are asked at most, of those that one with a path is of, and how many there are."""
+    embeddings = sum(1 for _ in _all_embeddings(reach))
+    if path.startswith(GRADIENT):
+        return MOST_EMBEDDINGS, embeddings
+    return MOST, len(list(reach.singles())) - embeddings
 
 
 def registered(sizes):
@@ -101,7 +111,8 @@ def _measured(reach, before):
     """Each with a key, its bytes, a path, a number of elements, and facts."""
     known = {key[0] for key in before if type(key) is tuple}
     embeddings = _embeddings(reach)
-    others = sorted((i for i in reach.singles() if i not in embeddings), key=lambda i: i not in known)
+    every = set(_all_embeddings(reach))
+    others = sorted((i for i in reach.singles() if i not in every), key=lambda i: i not in known)
     yield from _told(reach, [*embeddings, *others[:MOST]])
     for path, filled, number in ((END_PATH, FOR_THE_END, _for_the_end()), (THREAD_PATH, THREADS, _threads())):
         if number:
@@ -117,10 +128,13 @@ def _measured(reach, before):
 
 
 def _embeddings(reach):
-    """The identities of a program's embeddings; most have one or two."""
+    """The identities of a program's embeddings; most have one or two, some one for each feature."""
+    return list(itertools.islice(_all_embeddings(reach), MOST_EMBEDDINGS))
+
+
+def _all_embeddings(reach):
     wanted = atomic.family(sparse.kinds())
-    found = (identity for identity, kind in reach.singles().items() if kind in wanted)
-    return list(itertools.islice(found, MOST_EMBEDDINGS))
+    return (identity for identity, kind in reach.singles().items() if kind in wanted)
 
 
 def _told(reach, chosen):
@@ -163,7 +177,7 @@ def _gradient(path, module):
     if told is None or told is sparse.BUSY:
         return told
     facts = {"kind": sparse.KIND, "filled": (Filler(SPARSE, "", True),), ON_DEVICE: not told[1]}
-    return told[0], type(module).__name__, "gradient of a Parameter of " + path.of_kind(), 1, facts
+    return told[0], type(module).__name__, GRADIENT + path.of_kind(), 1, facts
 
 
 def _size(item):
