@@ -937,6 +937,29 @@ class FillersTest(unittest.TestCase):
             found = re.search(fillers.ADDERS[fillers.DATABASE], text)
             self.assertEqual(found is not None, is_one, text)
 
+    def test_a_function_that_is_made_between_is_no_end_of_the_one_around_it(self):
+        text = """class Ice:
+    def program(self, key):
+        if key not in self.programs:
+            trace = blade(key)
+
+            def drive(ice):
+                return ice * trace
+
+            self.programs[key] = jit(drive)
+        return self.programs[key]
+
+    def other(self, key):
+        self.made[key] = jit(key)
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "ice.py")
+            with open(file, "w") as source:
+                source.write(text)
+            found = memos.kind_of("dict main() local ice.programs", [file + ":9 program"], True)
+            self.assertEqual(found, {"kind": "cache-without-bound"})
+            self.assertFalse(memos.remembers(file + ":13 other"))
+
     def test_a_line_adds_a_state_by_the_name_that_it_has(self):
         for number, (text, is_one) in enumerate((
             ("cls.states.append((step, state))", True),

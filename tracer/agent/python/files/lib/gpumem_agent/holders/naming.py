@@ -15,6 +15,7 @@ from gpumem_agent.own import own
 MAX_NAMED = 64  # arrays whose referrers are walked at a time
 LOST = 3  # rounds without a name, after which what is left of a group has none
 PER_GROUP = 8  # of these, for each shape, when there are more
+ALMOST = 0.9  # of the arrays that all elements of a holder would have
 WITH_LINES = 5  # holders whose lines are looked for
 FEW = 4  # elements that a container must have gained to be weighed
 CONTAINERS = 10  # growing containers named when no array explains the growth
@@ -316,8 +317,8 @@ def _about(number):
 
 
 def _is_of_many(entry):
-    """Whether each element of a holder has as many arrays as a state has."""
-    return entry["count"] >= states.LEAST * max(1, entry.get("length", entry["count"]))
+    """Whether each element of a holder has as many arrays as a state has, but for some that were there before."""
+    return entry["count"] >= ALMOST * states.LEAST * max(1, entry.get("length", entry["count"]))
 
 
 def _representatives(arrays):

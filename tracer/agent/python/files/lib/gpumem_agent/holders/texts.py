@@ -179,17 +179,19 @@ def line_of(site):
 
 
 def above(lines, at):
-    """The lines of the function before a line of it."""
+    """The lines of the function before a line of it, with those of functions that it makes there."""
+    depth = max(1, _depth(lines[at])) if lines else 1
     for line in reversed(lines[max(0, at - BEFORE) : at]):
-        if DEF.match(line):
+        if DEF.match(line) and _depth(line) < depth:
             return
         yield code(line)
 
 
 def below(lines, at):
-    """The lines of the function behind a line of it."""
+    """The lines of the function behind a line of it, likewise."""
+    depth = max(1, _depth(lines[at])) if lines else 1
     for line in lines[at + 1 : at + 1 + BEHIND]:
-        if DEF.match(line):
+        if DEF.match(line) and _depth(line) < depth:
             return
         yield code(line)
 
