@@ -130,6 +130,9 @@ func explainedBy(x *growth.Examined, rate, from, to float64) (series.Key, float6
 const (
 	toothParts = 3
 	leastPart  = 7. // seconds
+	// leastOfPart is how much of what comes in a part its floor must rise by: where teeth are short there is no
+	// sample of their very ends.
+	leastOfPart = .4
 )
 
 // underTeeth reports whether the floor of what is live rises at about a rate between two times, from part to part,
@@ -144,11 +147,14 @@ func underTeeth(x *growth.Examined, rate, from, to float64) bool {
 		floor[i] = x.Whole.Lowest(k, from+float64(i)*part, from+float64(i+1)*part)
 	}
 	for i := 1; i < toothParts; i++ {
-		rose := floor[i] - floor[i-1]
-		share := rate * part / rose
-		if !(rose > x.Whole.Delta(k) && share >= looks.LeastExplained && share <= looks.MostExplained) {
+		if !(floor[i]-floor[i-1] > leastOfPart*rate*part) {
 			return false
 		}
+	}
+	rose := floor[toothParts-1] - floor[0]
+	share := rate * part * (toothParts - 1) / rose
+	if !(rose > x.Whole.Delta(k) && share >= looks.LeastExplained && share <= looks.MostExplained) {
+		return false
 	}
 	return x.Whole.Lowest(k, to, seenUntil(x)) >= floor[toothParts-2] // it was not given back since
 }

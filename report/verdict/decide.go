@@ -266,6 +266,9 @@ func (s *settled) weighObjects(f *finding.Finding) {
 		d.take(*f)
 		d.lacking = false
 		s.Grow[f.Of].Shape = trend.Growing
+	case d.restsOn == ByTrend && d.primary == series.Count && f.Of == series.Live && f.Floor: // and its bytes
+		d.take(*f)
+		s.Grow[f.Of].Shape = trend.Growing
 	case same && d.restsOn == ByTrend && d.class != Undecided:
 		d.bounds = append(d.bounds, bound{least: f.Score, most: 1})
 	}

@@ -28,7 +28,7 @@ func wandering(rows int, perRow float64) *program {
 	p := newProgram(rows).healthy()
 	live := make([]float64, rows)
 	for i := range live {
-		level += .3 * mib * p.r.NormFloat64()
+		level += 1.7 * mib * p.r.NormFloat64()
 		live[i] = 200*mib + level + perRow*float64(i)
 	}
 	p.set(record.ColLive, func(i int) float64 { return live[i] })
@@ -275,6 +275,16 @@ func TestAListIsTheGrowthWhereTheFloorBelowTeethRisesAsItDoes(t *testing.T) {
 	even := func(i int) float64 { return each * float64(i) }
 	if v := judged(even); v.Verdict != AppLeak || v.RestsOn != ByObjects || !strings.Contains(v.Answer, "bench.castings") {
 		t.Errorf("the floor rises: %s by %s", v.Answer, v.RestsOn)
+	}
+	counted := newProgram(820).healthy()
+	// Frames are gathered for 6 s, and handed over.
+	gathered := func(i int) float64 { return float64(i % 117) }
+	counted.set(record.ColLive, func(i int) float64 { return 60*mib + even(i) + 3*mib*gathered(i) })
+	counted.set(record.ColGPU, func(i int) float64 { return 700*mib + counted.cols[record.ColLive][i] })
+	counted.set(record.ColLiveCount, func(i int) float64 { return 50 + float64(i/10) + gathered(i)/3 })
+	v := counted.lookedAt("list main() local bench.castings", each, 0).judge()
+	if v.Verdict != AppLeak || v.RestsOn != ByObjects || !strings.Contains(v.Answer, "bench.castings") {
+		t.Errorf("it is counted: %s by %s", v.Answer, v.RestsOn)
 	}
 	for what, kept := range map[string]func(i int) float64{
 		"the floor holds still":      func(int) float64 { return 0 },
