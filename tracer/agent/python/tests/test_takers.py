@@ -7,14 +7,14 @@ from unittest import mock
 
 from gpumem_agent.holders import takers
 
-HEAD = """class Day:
+HEAD = """class Day(Shop):
     def __init__(self):
         self.bands, self.opened = [], 0
 
     def enter(self, band):
         self.bands.append(band)
 
-    def close(self):
+    def settle(self):
 """
 # The body of close(), and what is told of the bands: a line of it, that they are only added to, or nothing.
 BODIES = (
@@ -68,7 +68,7 @@ BODIES = (
 
 
 class TakersTest(unittest.TestCase):
-    def told(self, text, name="bands", of_object=True, others=(), line=6):
+    def told(self, text, name="bands", of_object=True, others=(), line=6, function="enter"):
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "day.py")
             files = [file, *(os.path.join(folder, "other%d.py" % i) for i in range(len(others)))]
@@ -76,14 +76,28 @@ class TakersTest(unittest.TestCase):
                 with open(path, "w", encoding="utf-8") as out:
                     out.write(content)
             with mock.patch.object(takers, "program_files", lambda: files):
-                found = takers.told(name, of_object, ["%s:%d enter" % (file, line)])
+                found = takers.told(name, of_object, ["%s:%d %s" % (file, line, function)])
             return {k: v.replace(file, "day.py") if k == "emptied" else v for k, v in found.items()}
 
     def test_lines_that_take_something_out_are_found(self):
         for body, expected in BODIES:
-            at = expected if type(expected) is str else "%s close" % expected
+            at = expected if type(expected) is str else "%s settle" % expected
             want = {"added": {"only_added": True}, None: {}}.get(expected, {"emptied": "day.py:" + at})
             self.assertEqual(self.told(HEAD + body), want, body)
+
+    def test_a_line_counts_whose_function_is_called_before_the_end(self):
+        body = HEAD.replace("(Shop)", "") + "        self.bands = [b for b in self.bands if b.open]\n"
+        ended = body + "\n    def close(self):\n        self.settle()\n"
+        called = ended + "\n    def run(self):\n        while True:\n            self.settle()\n"
+        handed = ended + "\n    def run(self, loop):\n        loop.call_later(2, self.settle)\n"
+        self.assertEqual([self.told(text) for text in (body, ended)], [{}, {}])
+        for text in (called, handed):
+            self.assertEqual(self.told(text), {"emptied": "day.py:9 settle"}, text)
+        based = ended.replace("class Day:", "class Day(Handler):")
+        marked = ended.replace("    def settle", "    @property\n    def settle")
+        self.assertEqual(self.told(based), {"emptied": "day.py:9 settle"}, "a library may call it")
+        self.assertEqual(self.told(marked), {"emptied": "day.py:10 settle"}, "likewise")
+        self.assertEqual(self.told(ended, others=["def run(day):\n    day.settle()\n"]), {"emptied": "day.py:9 settle"})
 
     def test_a_bound_beside_the_line_that_fills_is_told_elsewhere(self):
         bounded = HEAD.replace(
@@ -102,7 +116,7 @@ class TakersTest(unittest.TestCase):
         again = body.replace("    while", "    for _ in days:\n        bands = []\n    while")
         self.assertEqual(self.told(again, of_object=False, line=5), {})
         empties = body + "        if full():\n            bands.clear()\n"
-        self.assertEqual(self.told(empties, of_object=False, line=4), {"emptied": "day.py:6 main"})
+        self.assertEqual(self.told(empties, of_object=False, line=4, function="main"), {"emptied": "day.py:6 main"})
 
     def test_a_program_of_very_many_files_is_not_searched_through(self):
         with mock.patch.object(takers, "MOST_FILES", 1):
@@ -124,7 +138,7 @@ class TakersTest(unittest.TestCase):
         one_line = made.replace("    log.kept = ", "    log = Log(); log.kept = ")
         self.assertEqual(self.told(one_line, "kept", line=4), {"only_added": True})
         again = made + "        if full():\n            log.kept = []\n"
-        self.assertEqual(self.told(again, "kept", line=4), {"emptied": "day.py:6 work"})
+        self.assertEqual(self.told(again, "kept", line=4, function="work"), {"emptied": "day.py:6 work"})
         declared = "@dataclass\nclass Log:\n    kept: list = field(default_factory=list)\n\n    def reset(self):\n"
         declared += "        self.kept = []\n\n    def add(self, one):\n        self.kept.append(one)\n"
         self.assertEqual(self.told(declared, "kept", line=9), {"emptied": "day.py:6 reset"})

@@ -10,7 +10,7 @@ import re
 
 from gpumem_agent.holders import aliases
 from gpumem_agent.holders.bounds import TAKES_OUT
-from gpumem_agent.holders.texts import DEF, MOST_FILES, code, line_of, program_files, search
+from gpumem_agent.holders.texts import CLASS, DEF, MOST_FILES, code, line_of, program_files, search
 
 # What only reads a container, or adds to it.
 READS = (
@@ -53,6 +53,11 @@ COUNTS = re.compile(r"(?=.*[<>]).*\blen\(")
 CONDITION = re.compile(r"\s*(?:if|while|for)\b")
 # A path in which one container stands: "dict main() local board.sightings[…].values".
 ELEMENTS = re.compile(r"\w+ [^\[]*?(?P<dot>\.)?(?P<name>[A-Za-z_]\w*)(?:\[…\])+(?:\.\w+)*$")
+# Functions that are called once, at the end of what has the container.
+ENDING = re.compile(
+    r"_*(?:a?close|shut_?down|stop|finish|finali[sz]e|end|tear_?down|dispose|__a?exit__|__del__)"
+)
+BASED = re.compile(r"\bclass\s+\w+\s*\(\s*(?!object\s*\)|\))")
 NEAR = 3  # lines above one that takes something out
 MAKERS = " __init__", " __new__", " __post_init__", " setup", " <module>"  # ends of sites: where it is made anyway
 
@@ -81,14 +86,44 @@ def _told(name, of_object, site, files):
     empties = [s for s in empties if not s.endswith(MAKERS)]
     elsewhere = [] if empties else aliases.lines(file, name, words["mark"], TAKES)
     empties += [s for s in (*taking, *elsewhere) if gives_way(s, site)]
-    if empties:
-        return {"emptied": empties[0]}
-    if taking or elsewhere or len(made) > 1 or files >= MOST_FILES:
+    reached = [s for s in empties if s.rpartition(" ")[2] == site.rpartition(" ")[2] or _is_reached(s)]
+    if reached:
+        return {"emptied": reached[0]}
+    if empties or taking or elsewhere or len(made) > 1 or files >= MOST_FILES:
         return {}
     takes = re.compile("|".join(form % words for form in (TAKES, HANDED)))
     if any(search(each, takes, name) for each in dict.fromkeys((file, *program_files()))):
         return {}
     return {"only_added": True}
+
+
+def _is_reached(site):
+    """Whether the function of a site is one that somebody calls while what has the container is at work: its name
+    is in another line of the program than one of a function for the end, or a library may call it."""
+    file, lines, at = line_of(site)
+    function = site.rpartition(" ")[2]
+    if ENDING.fullmatch(function):
+        return False
+    if not function.isidentifier() or function.startswith("__") or _is_handed_over(lines, at):
+        return True
+    named = re.compile(r"(?<!def )\b%s\b(?!\s*=(?!=))" % re.escape(function))
+    places = (s for each in dict.fromkeys((file, *program_files())) for s in search(each, named, function))
+    return any(not ENDING.fullmatch(s.rpartition(" ")[2]) for s in places)
+
+
+def _is_handed_over(lines, at):
+    """Whether the function around a line has a decorator, or is a method of a class that has a base."""
+    depth = _depth(lines[at])
+    for i in range(at, -1, -1):
+        line = lines[i]
+        if not line.strip() or _depth(line) >= depth:
+            continue
+        depth = _depth(line)
+        if DEF.match(line) and i > 0 and lines[i - 1].lstrip().startswith("@"):
+            return True
+        if CLASS.match(line):
+            return BASED.search(line) is not None
+    return False
 
 
 def gives_way(site, filled):
