@@ -30,10 +30,19 @@ func notEmptied(s *settled) string {
 		place.OfSite(site))
 }
 
+// Of the time between two looks an age must be so much for what is older to have been there at the first of
+// them. From so many on it may be of milliseconds.
+const (
+	surelyOlder  = .8
+	maybeInMilli = 600
+)
+
 // emptiedAt is the place of the line that empties the container of a path, as the last look told; empty where
-// there is none, or a look saw some of what the container had had before go.
+// there is none, or a look saw some of what the container had had before go, or nothing go of what was older
+// than the line lets it become.
 func emptiedAt(s *settled, path string) string {
-	site, length := "", int64(0)
+	site, length, look, lasted := "", int64(0), 0., 0.
+	var last record.Holder
 	for _, e := range s.Events.About(s.PID) {
 		if e.Kind != record.KindHolders {
 			continue
@@ -46,8 +55,18 @@ func emptiedAt(s *settled, path string) string {
 			if h.Stayed < h.Before || h.Length < length {
 				return ""
 			}
-			site, length = h.Emptied, h.Length
+			if h.Before != last.Before || h.Stayed != last.Stayed { // else the same look is told again
+				look, lasted = e.TMs, (e.TMs-look)/1000
+			}
+			site, length, last = h.Emptied, h.Length, *h
 		}
+	}
+	after := last.EmptiedAfter
+	if after >= maybeInMilli {
+		after /= 1000
+	}
+	if after > 0 && last.Before > 0 && after < surelyOlder*lasted {
+		return ""
 	}
 	return site
 }

@@ -29,9 +29,22 @@ func TestAListThatMayYetBeEmptiedIsOpenInAYoungProgram(t *testing.T) {
 	if v.Verdict != Undecided || !strings.Contains(v.Answer, why) {
 		t.Errorf("a line empties it: %s", v.Answer)
 	}
+	aged := func(after float64) func(h *record.Holder, look int) {
+		return func(h *record.Holder, look int) {
+			empties(h, look)
+			h.EmptiedAfter, h.Before, h.Stayed = after, int64(look), int64(look)
+		}
+	}
+	for _, after := range []float64{12, 60, 9_000} { // looks are 8 s apart in the end
+		if v := judged(400, aged(after)); v.Verdict != Undecided {
+			t.Errorf("what is older than %g may go: %s", after, v.Answer)
+		}
+	}
 	for what, v := range map[string]*Verdict{
-		"no line does":    judged(400, func(*record.Holder, int) {}),
-		"it is no longer": judged(800, empties),
+		"it should be gone":             judged(400, aged(4)),
+		"it should be, of milliseconds": judged(400, aged(2_000)),
+		"no line does":                  judged(400, func(*record.Holder, int) {}),
+		"it is no longer":               judged(800, empties),
 		"some have gone": judged(400, func(h *record.Holder, look int) {
 			empties(h, look)
 			if look == 2 {

@@ -49,6 +49,9 @@ type Holder struct {
 	// path's container, all but a part, or what is old or too much: whether it has run nobody told. Empty
 	// where there is none.
 	Emptied string `json:"emptied,omitempty"`
+	// EmptiedAfter is the age with which that line compares, as a number of the source: mostly of seconds or
+	// milliseconds. 0 is unknown.
+	EmptiedAfter float64 `json:"emptied_after,omitempty"`
 	// OnlyAdded says that no line of the program's source takes anything out of the path's container, nor
 	// hands it on by another name. Both were found by a search of the text.
 	OnlyAdded bool `json:"only_added,omitempty"`

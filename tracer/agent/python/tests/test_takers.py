@@ -83,7 +83,23 @@ class TakersTest(unittest.TestCase):
         for body, expected in BODIES:
             at = expected if type(expected) is str else "%s settle" % expected
             want = {"added": {"only_added": True}, None: {}}.get(expected, {"emptied": "day.py:" + at})
-            self.assertEqual(self.told(HEAD + body), want, body)
+            told = self.told(HEAD + body)
+            told.pop("emptied_after", None)
+            self.assertEqual(told, want, body)
+
+    def test_the_age_that_a_line_compares_with_is_told(self):
+        for line, age in (
+            ("while self.bands[0].at < now - 20:", 20.0),
+            ("while self.bands and time.monotonic() - self.bands[0].at > SPAN:", 12.5),
+            ("horizon = time.time() - SPAN\n        while self.bands[0].at < horizon:", 12.5),
+            ("while self.bands[0].at < now - MOST_AGE:", 30_000.0),
+            ("while self.bands[0].at < now - self.span:", None),
+            ("while self.bands[0].at < now - OTHER:", None),
+            ("while now - self.bands[0].at > SPAN + 3:", None),
+            ("while len(self.bands) > 20:", None),
+        ):
+            text = HEAD + "        %s\n            self.bands.pop(0)\n\n\nSPAN = 12.5\nMOST_AGE: int = 30_000\n" % line
+            self.assertEqual(self.told(text).get("emptied_after"), age, line)
 
     def test_a_line_counts_whose_function_is_called_before_the_end(self):
         body = HEAD.replace("(Shop)", "") + "        self.bands = [b for b in self.bands if b.open]\n"
@@ -140,7 +156,8 @@ class TakersTest(unittest.TestCase):
         again = made + "        if full():\n            log.kept = []\n"
         self.assertEqual(self.told(again, "kept", line=4, function="work"), {"emptied": "day.py:6 work"})
         declared = "@dataclass\nclass Log:\n    kept: list = field(default_factory=list)\n\n    def reset(self):\n"
-        declared += "        self.kept = []\n\n    def add(self, one):\n        self.kept.append(one)\n"
+        declared += "        self.kept = []\n\n    def add(self, one):\n        self.kept.append(one)\n\n"
+        declared += "def run(log):\n    log.reset()\n"
         self.assertEqual(self.told(declared, "kept", line=9), {"emptied": "day.py:6 reset"})
 
     def test_what_has_no_name_is_told_nothing_of(self):
