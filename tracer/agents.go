@@ -228,7 +228,7 @@ func (l listener) mark(f *followed, m *agent.Mark, now int64) {
 	case record.KindSites, record.KindHolders, record.KindHostSites, record.KindBlockSites:
 		r.listLocked(f, m.Kind, m.Detail, at)
 		return
-	case record.KindOOM, record.KindDied, record.KindWindow, record.KindComposition:
+	case record.KindOOM, record.KindDied, record.KindWindow, record.KindComposition, record.KindGenerations:
 		l.largeMark(f, m, at, now)
 		l.diedOf(f, m, at)
 		return

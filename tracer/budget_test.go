@@ -142,3 +142,28 @@ func TestADetailThatIsTooLongSaysHowLongItWas(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+func TestALookAtBlocksTellsOfManyPools(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
+	pools := strings.Repeat(`{"stream":94250000000,"idle_bytes":20971520,"live_bytes":0},`, 128)
+	lines := `{"hello":{"v":1,"pid":PID}}` + "\n" +
+		`{"mark":{"kind":"generations","name":"","detail":{"generations":[],"pools":[` + strings.TrimSuffix(pools, ",") +
+		"]}}}\n"
+	file := filepath.Join(t.TempDir(), "lines")
+	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, run := trace(t, childConfig(t, "hostile "+file))
+	for i := range run.Events {
+		if n := len(record.PoolsOf(&run.Events[i])); n > 0 {
+			if n != 128 {
+				t.Errorf("%d pools", n)
+			}
+			return
+		}
+	}
+	t.Error("no pools are told")
+}

@@ -15,8 +15,8 @@ type Generation struct {
 // look. The last one is of this look, with an AgoMs of 0: who of it stays is not known.
 type Generations struct {
 	Generations []Generation `json:"generations"`
-	// Pools are those of the allocator at the look, as of Composition; empty where it has
-	// one, or does not tell.
+	// Pools are what the allocator has at the look for each stream, as of Composition, of
+	// which it tells the live and the idle bytes alone; empty where it has one, or does not tell.
 	Pools      []Pool `json:"pools,omitempty"`
 	CostMicros int64  `json:"cost_us,omitempty"` // what the look took
 }

@@ -115,11 +115,13 @@ class TorchBlocksTest(unittest.TestCase):
             [
                 segment(0, 0, (live, 512), (idle, 1024)),
                 segment(0, 9, (idle, 4096)),
+                dict(segment(0, 9, (idle, 512)), segment_type="small"),
+                dict(segment(0, 9, (live, 256)), segment_pool_id=(0, 1)),
                 segment(1, 5, (live, 512)),
             ]
         )
-        told = [(p["stream"], p["live_bytes"], p["idle_bytes"], p["whole_bytes"]) for p in found]
-        self.assertEqual(told, [(9, 0, 4096, 4096), (0, 512, 1024, 0)])
+        told = [(p["stream"], p["live_bytes"], p["idle_bytes"], "private" in p) for p in found]
+        self.assertEqual(told, [(9, 0, 4608, False), (0, 512, 1024, False), (9, 256, 0, True)])
         self.assertEqual(torch_blocks.pools([]), [])
 
     def test_blocks_that_the_program_has_are_told_by_device_place_and_size(self):

@@ -374,12 +374,20 @@ class _Pool:
 
 
 def pools(segments):
-    """The pools of the device with most segments' bytes, as an event has them."""
+    """What pools of each stream have, on the device with most segments' bytes: as an event has
+    them, without what only a composition tells, those with most idle bytes first."""
     sums = {}
     for segment in segments:
         device = segment.get("device", 0)
         sums[device] = sums.get(device, 0) + segment.get("total_size", 0)
-    return Pools(segments, max(sums, key=sums.get)).told() if sums else []
+    streams = {}
+    for pool in Pools(segments, max(sums, key=sums.get)).pools.values() if sums else ():
+        told = streams.setdefault((pool.stream, pool.private), {"stream": pool.stream, "idle_bytes": 0, "live_bytes": 0})
+        told["idle_bytes"] += pool.idle_bytes
+        told["live_bytes"] += pool.live_bytes
+        if pool.private:
+            told["private"] = True
+    return sorted(streams.values(), key=lambda told: -told["idle_bytes"])[:MOST_POOLS]
 
 
 def handed_out(segments):
