@@ -198,13 +198,14 @@ const mostOutgrown = 50
 // Outgrows reports whether what is live grows in size and not in number. Each larger request
 // leaves a block behind that is too small for the next, so what the pool keeps follows from it. Where
 // the program keeps more and more arrays, and puts them together now and then, requests grow as well:
-// what they leave behind rises ever faster, or the pool takes ever larger segments for them.
+// what they leave behind rises ever faster, or the pool takes ever larger segments for them. A pool that takes
+// segments of one size keeps none that was too small.
 func Outgrows(g *growth.Growths, rows *series.Accounts, a [series.Keys]float64) bool {
 	if !(a[series.Live] > 0 && a[series.Idle] <= mostOutgrown*a[series.Live]) {
 		return false
 	}
 	if g[series.Count].Known && a[series.Count] == 0 {
-		return true
+		return !segmentsAlike(rows, g[series.Idle].From)
 	}
 	if !(a[series.Count] > 0 && g[series.Live].Evidence >= surelyLive) {
 		return false
@@ -251,6 +252,37 @@ func segmentsClimb(rows *series.Accounts, from int) bool {
 		before = i
 	}
 	return largest[0] > 0 && largest[1] >= speedUp*largest[0]
+}
+
+// Segments are alike where so many were taken and the largest is no more than so many times the smallest.
+// PyTorch takes small requests in pieces of 2 and of 20 MiB, whose size says nothing of theirs
+// (c10/cuda/CUDACachingAllocator.cpp: kSmallBuffer, kLargeBuffer).
+const (
+	manySegments = 6
+	alikeTimes   = 1.02
+	smallPiece   = 2 << 20
+	largePiece   = 20 << 20
+)
+
+// segmentsAlike reports whether the pool took the same from the driver each time, over the rows from one on.
+func segmentsAlike(rows *series.Accounts, from int) bool {
+	misses, live, idle := rows.Cols[record.ColPoolMisses], rows.Cols[record.ColLive], rows.Cols[record.ColIdle]
+	if misses == nil || len(live) != len(misses) || len(idle) != len(misses) {
+		return false
+	}
+	number, least, most, before := 0, math.Inf(1), 0., -1
+	for i := from; i < len(misses); i++ {
+		if math.IsNaN(misses[i] + live[i] + idle[i]) {
+			continue
+		}
+		if before >= 0 && misses[i] > misses[before] {
+			each := (live[i] + idle[i] - live[before] - idle[before]) / (misses[i] - misses[before])
+			number, least, most = number+1, math.Min(least, each), math.Max(most, each)
+		}
+		before = i
+	}
+	isPiece := most == smallPiece || most == largePiece
+	return number >= manySegments && least > 0 && most <= alikeTimes*least && !isPiece
 }
 
 // hostOfHandles: host bytes that rise with the live handles and cost no more

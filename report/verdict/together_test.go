@@ -45,14 +45,15 @@ func TestAPoolWhoseRequestsFollowWhatIsKeptIsTheProgramsLeak(t *testing.T) {
 }
 
 // A ring whose new elements are a little larger than those that they replace is no reason for what a pool
-// takes, in blocks of one size.
+// takes, nor is a list whose arrays are replaced by larger ones where its blocks have one size.
 func TestAPoolInPiecesBesideARingIsThePools(t *testing.T) {
 	t.Parallel()
 	const segment = 27 // rows from one to the next
-	judged := func(bound int64) *Verdict {
+	judged := func(bound int64, more float64) *Verdict {
 		p := newProgram(900).healthy()
 		live := func(i int) float64 { return 140*mib + 24*kib*float64(i) }
-		idle := func(i int) float64 { return 20*mib + 12*mib*float64(i/segment) - 24*kib*float64(i) }
+		taken := func(n float64) float64 { return 12*mib*n + more*mib*n*(n-1)/2 } // by so many blocks
+		idle := func(i int) float64 { return 20*mib + taken(float64(i/segment)) - 24*kib*float64(i) }
 		for at, over := 3., 2.; at < 44; at, over = at+over, 2*over {
 			p.events = append(p.events, record.Event{TMs: at * 1000, Kind: record.KindHolders, Holders: []record.Holder{{
 				Path: "deque main() local lane.profiles", Bytes: int64(over * 480 * kib), Count: int64(4 * over),
@@ -63,14 +64,17 @@ func TestAPoolInPiecesBesideARingIsThePools(t *testing.T) {
 			set(record.ColPoolMisses, func(i int) float64 { return float64(i / segment) }).
 			set(record.ColGPU, func(i int) float64 { return 600*mib + live(i) + idle(i) }).with("torch").judge()
 	}
-	v := judged(95)
+	v := judged(95, 0)
 	const kept = "cause: pool fragmentation; most of what stays live went to deque main() local lane.profiles, " +
 		"filled at app/lane.py:57 in renew."
 	if v.Verdict != PoolGrowth || !strings.HasSuffix(v.Answer, kept) {
 		t.Errorf("full: %s", v.Answer)
 	}
-	if v := judged(0); v.Verdict != AppLeak {
-		t.Errorf("without a bound: %s", v.Answer)
+	if v := judged(0, .1); v.Verdict != AppLeak {
+		t.Errorf("without a bound, in ever larger blocks: %s", v.Answer)
+	}
+	if v := judged(0, 0); v.Verdict != PoolGrowth {
+		t.Errorf("without a bound, in blocks of one size: %s", v.Answer)
 	}
 }
 

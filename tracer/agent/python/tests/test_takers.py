@@ -41,6 +41,10 @@ BODIES = (
     ("        while len(self.bands) > self.limit:\n            self.bands.pop(0)\n", 10),
     ("        for old in [k for k, b in self.bands.items() if b.at < time.time() - 2]:\n"
      "            self.bands.pop(old)\n", 10),
+    ("        done = [n for n, b in self.bands.items() if b.open]\n        for n in done:\n"
+     "            del self.bands[n]\n", 11),
+    ("        for n, b in list(self.bands.items()):\n            if b.open:\n                self.bands.pop(n)\n", 11),
+    ("        for n in self.called_off:\n            self.bands.pop(n)\n", None),
     ("        while time.monotonic() - started < SECONDS:\n            self.bands.pop(0)\n", None),
     ("        if band.is_old:\n            self.bands.remove(band)\n", None),
     ("        self.bands.pop(0)\n", None),

@@ -50,6 +50,7 @@ AGES = re.compile(
     r"|at|cutoff|oldest|older|span|stamp)\b)(?!\s*while\s+time\.\w+\(\))"
 )
 COUNTS = re.compile(r"(?=.*[<>]).*\blen\(")
+SWEPT = r"\bfor\b.*\bin\b.*\b%s\b(?!\[).*\bif\b|^\s*for\b.*\bin\b.*\b%s\b(?!\[).*:\s*$"
 INDEX = re.compile(r"\[[^\]]*\]")
 CONSTANT = re.compile(r"(?<![\w.])[A-Z][A-Z\d_]+\b")
 NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d+)?\b")
@@ -89,7 +90,7 @@ def _told(name, of_object, site, files):
     empties = empties + (renews if len(made) > 1 else [])
     empties = [s for s in empties if not s.endswith(MAKERS)]
     elsewhere = [] if empties else aliases.lines(file, name, words["mark"], TAKES)
-    empties += [s for s in (*taking, *elsewhere) if gives_way(s, site)]
+    empties += [s for s in (*taking, *elsewhere) if gives_way(s, site)] + [s for s in taking if _sweeps(s, site, name)]
     reached = [s for s in empties if s.rpartition(" ")[2] == site.rpartition(" ")[2] or _is_reached(s)]
     if reached:
         age = _age(reached[0])
@@ -164,6 +165,15 @@ def _is_handed_over(lines, at):
         if CLASS.match(line):
             return BASED.search(line) is not None
     return False
+
+
+def _sweeps(site, filled, name):
+    """Whether the line of a site, in another function than the one that fills, takes out what a loop over all of
+    the container has chosen."""
+    _, lines, at = line_of(site)
+    chosen = re.compile(SWEPT.replace("%s", re.escape(name)))
+    elsewhere = site.rpartition(" ")[2] != filled.rpartition(" ")[2]
+    return elsewhere and any(map(chosen.search, above(lines, at)))
 
 
 def gives_way(site, filled):
