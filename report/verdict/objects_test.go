@@ -312,7 +312,8 @@ func TestArraysOfADeviceExplainNoGrowthOfTheHost(t *testing.T) {
 			return 500*mib + level + perRow*float64(i)
 		}
 	}
-	p.set(record.ColLive, walk(4*mib, mib/2)).set(record.ColGPU, func(i int) float64 { return 700*mib + p.cols[record.ColLive][i] })
+	p.set(record.ColLive, walk(4*mib, mib/2))
+	p.set(record.ColGPU, func(i int) float64 { return 700*mib + p.cols[record.ColLive][i] })
 	p.set(record.ColRSS, walk(mib/8, mib/20))
 	for _, f := range p.judge().Findings {
 		if f.Evidence == ByObjects {

@@ -382,7 +382,8 @@ def pools(segments):
         sums[device] = sums.get(device, 0) + segment.get("total_size", 0)
     streams = {}
     for pool in Pools(segments, max(sums, key=sums.get)).pools.values() if sums else ():
-        told = streams.setdefault((pool.stream, pool.private), {"stream": pool.stream, "idle_bytes": 0, "live_bytes": 0})
+        empty = {"stream": pool.stream, "idle_bytes": 0, "live_bytes": 0}
+        told = streams.setdefault((pool.stream, pool.private), empty)
         told["idle_bytes"] += pool.idle_bytes
         told["live_bytes"] += pool.live_bytes
         if pool.private:

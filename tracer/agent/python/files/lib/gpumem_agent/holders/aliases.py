@@ -88,7 +88,8 @@ def _parameters(file, named, word):
             place = before.count(",") + 1 if before else 0
             taken = re.compile(TAKEN % re.escape(function))
             for site, head in search(file, taken, function, texts=True):
-                names = [part.partition(":")[0].partition("=")[0].strip() for part in taken.match(head).group(1).split(",")]
+                parts = taken.match(head).group(1).split(",")
+                names = [part.partition(":")[0].partition("=")[0].strip() for part in parts]
                 names = names[1:] if names[0] in SELVES else names
                 if place < len(names) and WORD.fullmatch(names[place]):
                     yield names[place], _number(file, site)

@@ -128,7 +128,9 @@ def _numbers(file, text):
 
 
 def _conditions(lines, at):
-    """The line of a site, and the condition around it."""
+    """The line of a site, and the condition around it; nothing of a file that is gone by now."""
+    if not lines:
+        return []
     depth, conditions = _depth(lines[at]), [code(lines[at])]
     for line in reversed(lines[max(0, at - NEAR) : at]):
         if line.strip() and _depth(line) < depth:
@@ -145,7 +147,7 @@ def _is_reached(site):
     function = site.rpartition(" ")[2]
     if ENDING.fullmatch(function):
         return False
-    if not function.isidentifier() or function.startswith("__") or _is_handed_over(lines, at):
+    if not lines or not function.isidentifier() or function.startswith("__") or _is_handed_over(lines, at):
         return True
     named = re.compile(r"(?<!def )\b%s\b(?!\s*=(?!=))" % re.escape(function))
     places = (s for each in dict.fromkeys((file, *program_files())) for s in search(each, named, function))
