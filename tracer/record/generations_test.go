@@ -33,7 +33,8 @@ func TestPoolsAreToldByCompositionsAndLooksAtBlocks(t *testing.T) {
 		}
 	}
 	for name, e := range map[string]Event{"of another kind": {Kind: KindSites, Detail: detail},
-		"without": {Kind: KindGenerations, Detail: []byte(`{}`)}, "broken": {Kind: KindComposition, Detail: []byte(`{"pools":3`)}} {
+		"without": {Kind: KindGenerations, Detail: []byte(`{}`)},
+		"broken":  {Kind: KindComposition, Detail: []byte(`{"pools":3`)}} {
 		if got := PoolsOf(&e); len(got) != 0 {
 			t.Errorf("%s: %+v", name, got)
 		}

@@ -905,8 +905,10 @@ class FillersTest(unittest.TestCase):
             ("waiting.append(x)\nif len(waiting) > most:\n    del waiting[:-most]", memos.UNREACHED),
             ("waiting.append(x)\nif waiting:\n    return waiting.pop(0)", "unbounded-queue"),
             ("waiting.append(x)\nif len(others) > most:\n    waiting.pop(0)", memos.UNREACHED),
-            ("waiting.append(x)\n\ndef expire():\n    while waiting[0].at < now:\n        waiting.pop(0)", memos.UNREACHED),
-            ("waiting.append(x)\n\ndef work():\n    while not waiting[0].done():\n        waiting.pop(0)", "unbounded-queue"),
+            ("waiting.append(x)\n\ndef expire():\n    while waiting[0].at < now:\n        waiting.pop(0)",
+             memos.UNREACHED),
+            ("waiting.append(x)\n\ndef work():\n    while not waiting[0].done():\n        waiting.pop(0)",
+             "unbounded-queue"),
         )):
             with tempfile.TemporaryDirectory() as folder:
                 file = os.path.join(folder, "taken%d.py" % number)
