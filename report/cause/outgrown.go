@@ -2,7 +2,6 @@ package cause
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
@@ -127,22 +126,10 @@ func passedOn(c *Case) (sizes []float64, all float64) {
 	if misses == nil { // CuPy's pool does not count them: each is a call to the driver
 		misses = c.since(record.ColDriverAllocs)
 	}
-	if len(live) != len(misses) || len(idle) != len(misses) {
-		return nil, 0
-	}
-	before := -1
-	for i := range misses {
-		if math.IsNaN(misses[i] + live[i] + idle[i]) {
-			continue
+	for _, s := range stat.Steps(misses, live, idle) {
+		if s.Sum > 0 {
+			sizes, all = append(sizes, s.Sum/s.Count), all+s.Sum
 		}
-		if before >= 0 {
-			more := misses[i] - misses[before]
-			took := live[i] + idle[i] - live[before] - idle[before]
-			if more > 0 && took > 0 {
-				sizes, all = append(sizes, took/more), all+took
-			}
-		}
-		before = i
 	}
 	return sizes, all
 }

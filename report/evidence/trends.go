@@ -267,22 +267,16 @@ const (
 // segmentsAlike reports whether the pool took the same from the driver each time, over the rows from one on.
 func segmentsAlike(rows *series.Accounts, from int) bool {
 	misses, live, idle := rows.Cols[record.ColPoolMisses], rows.Cols[record.ColLive], rows.Cols[record.ColIdle]
-	if misses == nil || len(live) != len(misses) || len(idle) != len(misses) {
+	if len(misses) <= from || len(live) != len(misses) || len(idle) != len(misses) {
 		return false
 	}
-	number, least, most, before := 0, math.Inf(1), 0., -1
-	for i := from; i < len(misses); i++ {
-		if math.IsNaN(misses[i] + live[i] + idle[i]) {
-			continue
-		}
-		if before >= 0 && misses[i] > misses[before] {
-			each := (live[i] + idle[i] - live[before] - idle[before]) / (misses[i] - misses[before])
-			number, least, most = number+1, math.Min(least, each), math.Max(most, each)
-		}
-		before = i
+	taken := stat.Steps(misses[from:], live[from:], idle[from:])
+	least, most := math.Inf(1), 0.
+	for _, s := range taken {
+		least, most = math.Min(least, s.Sum/s.Count), math.Max(most, s.Sum/s.Count)
 	}
 	isPiece := most == smallPiece || most == largePiece
-	return number >= manySegments && least > 0 && most <= alikeTimes*least && !isPiece
+	return len(taken) >= manySegments && least > 0 && most <= alikeTimes*least && !isPiece
 }
 
 // hostOfHandles: host bytes that rise with the live handles and cost no more

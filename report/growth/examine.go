@@ -40,7 +40,8 @@ const surelyRises = 4
 // settleIdle decides on idle bytes that are hard to see because what is live sways: where that surely does
 // not grow, what the pool has of the driver, the sum of both, tells. Where it surely grew by less than
 // matters, the pool keeps no more than before. Where it surely grows, the pool keeps more, unless half of
-// it would have been seen.
+// it would have been seen, or what is live may have grown by all of it below its swaying: then idle bytes
+// are open, or what is live is where the pool keeps too little.
 func (x *Examined) settleIdle(c trend.Conditions) {
 	idle, live := &x.Grow[series.Idle], &x.Grow[series.Live]
 	if idle.Growing() || !live.Known || live.Growing() || live.Shape == trend.ShapeUndecided {

@@ -30,8 +30,8 @@ func notEmptied(s *settled) string {
 		place.OfSite(site))
 }
 
-// Of the time between two looks an age must be so much for what is older to have been there at the first of
-// them. From so many on it may be of milliseconds.
+// All that a look finds is older than a line allows at the next one, where the age that the line compares with is
+// at most this part of the time between the two. An age of so many may be of milliseconds.
 const (
 	surelyOlder  = .8
 	maybeInMilli = 600
