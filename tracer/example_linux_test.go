@@ -1,8 +1,12 @@
 package tracer
 
 import (
+	"bufio"
+	"net"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +52,45 @@ func TestTheExampleInCTellsSamplesAndAnswers(t *testing.T) {
 	}
 	if !purged {
 		t.Errorf("no receipt of the purge in %+v", run.Events)
+	}
+}
+
+func TestTheExampleInCHearsEachOfTwoRequestsThatComeTogether(t *testing.T) {
+	t.Parallel()
+	socket := filepath.Join(t.TempDir(), "socket")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	cmd := exec.Command(buildExample(t))
+	cmd.Env = []string{"GPUMEM_AGENT=" + socket, "GPUMEM_HOLD=1"}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second)) // one that lost a request says nothing more
+	together := `{"heard":{}}` + "\n" + `{"do":{"id":7,"action":"purge"}}` + "\n" + `{"do":{"id":8,"act`
+	if _, err := conn.Write([]byte(together)); err != nil {
+		t.Fatal(err)
+	}
+	answered := []string{}
+	for lines := bufio.NewScanner(conn); lines.Scan() && len(answered) < 2; {
+		if !strings.HasPrefix(lines.Text(), `{"done"`) {
+			continue
+		}
+		if answered = append(answered, lines.Text()); len(answered) == 1 {
+			_, err = conn.Write([]byte(`ion":"trim"}}` + "\n"))
+		}
+	}
+	_ = conn.Close() // the program runs on in silence, and ends
+	want := []string{`{"done":{"id":7,"claimed_bytes":1048576}}`, `{"done":{"id":8,"claimed_bytes":0}}`}
+	if waited := cmd.Wait(); !slices.Equal(answered, want) || err != nil || waited != nil {
+		t.Errorf("%q, %v, %v", answered, err, waited)
 	}
 }
 

@@ -11,6 +11,7 @@
 static int tracer = -1;         /* without one, nothing below does anything */
 static long live, idle, blocks; /* what a real program's allocator counts */
 static char line[512];
+static FILE *asked; /* the same socket, read unbuffered: what is not read yet stays there to be seen */
 #define TELL(...) tell(snprintf(line, sizeof line, __VA_ARGS__))
 
 static void tell(int length) /* one line; never waits */
@@ -29,8 +30,9 @@ static void sample(long step)
 
 static void answer(int flags, long step) /* what the tracer asks; without flags, until it says continue */
 {
-	char request[256] = "", action[16];
-	for (long id, claimed; tracer >= 0 && recv(tracer, request, sizeof request - 1, flags) > 0;) {
+	char request[256], action[16]; /* a line at a time: several may have come together */
+	for (long id, claimed; tracer >= 0 && recv(tracer, request, 1, flags | MSG_PEEK) > 0;) {
+		if (!fgets(request, sizeof request, asked)) return;
 		if (sscanf(request, "{\"do\":{\"id\":%ld,\"action\":\"%15[a-z]", &id, action) != 2) continue;
 		if (!strcmp(action, "continue")) return;
 		idle -= claimed = strcmp(action, "purge") ? 0 : idle;
@@ -48,6 +50,8 @@ int main(void)
 		strcpy(at.sun_path, path);
 		if (connect(tracer, (struct sockaddr *)&at, sizeof at)) tracer = -1;
 		setsockopt(tracer, SOL_SOCKET, SO_RCVTIMEO, &minute, sizeof minute);
+		if ((asked = fdopen(dup(tracer), "r"))) setvbuf(asked, NULL, _IONBF, 0);
+		else close(tracer), tracer = -1;
 	}
 	TELL("{\"hello\":{\"v\":1,\"pid\":%ld,\"agent\":\"c\",\"device\":\"example\",\"actions\":[\"purge\"]}}\n", (long)getpid());
 	for (long step = 1; step <= 200; step++, usleep(5000)) { /* the work: here, a leak of a page a step */
