@@ -35,9 +35,23 @@ func TestAListThatMayYetBeEmptiedIsOpenInAYoungProgram(t *testing.T) {
 			h.EmptiedAfter, h.Before, h.Stayed = after, int64(look), int64(look)
 		}
 	}
-	for _, after := range []float64{12, 60, 9_000} { // looks are 8 s apart in the end
+	for _, after := range []float64{20, 60, 14_000} { // the last look is at 16 s
 		if v := judged(400, aged(after)); v.Verdict != Undecided {
 			t.Errorf("what is older than %g may go: %s", after, v.Answer)
+		}
+	}
+	gone := func(after float64) func(h *record.Holder, look int) {
+		return func(h *record.Holder, look int) {
+			empties(h, look)
+			if h.EmptiedAfter = after; look == 3 {
+				h.Before, h.Stayed = 20, 12
+			}
+		}
+	}
+	const fills = "may still be filling up: /app/market.py:78 in close took"
+	for _, after := range []float64{0, 14, 14_000} {
+		if v := judged(400, gone(after)); v.Verdict != Undecided || !strings.Contains(v.Answer, fills) {
+			t.Errorf("what was older than %g has gone: %s", after, v.Answer)
 		}
 	}
 	for what, v := range map[string]*Verdict{
@@ -45,12 +59,9 @@ func TestAListThatMayYetBeEmptiedIsOpenInAYoungProgram(t *testing.T) {
 		"it should be, of milliseconds": judged(400, aged(2_000)),
 		"no line does":                  judged(400, func(*record.Holder, int) {}),
 		"it is no longer":               judged(800, empties),
-		"some have gone": judged(400, func(h *record.Holder, look int) {
-			empties(h, look)
-			if look == 2 {
-				h.Before, h.Stayed = 20, 12
-			}
-		}),
+		"it should be full":             judged(400, aged(9_000)),
+		"it should be, though some go":  judged(400, gone(9)),
+		"some go of a grown-up program": judged(800, gone(0)),
 	} {
 		if v.Verdict != HostGrowth {
 			t.Errorf("%s: %s", what, v.Answer)

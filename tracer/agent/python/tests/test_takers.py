@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from gpumem_agent.holders import takers
+from gpumem_agent.holders import ages, takers
 
 HEAD = """class Day(Shop):
     def __init__(self):
@@ -79,7 +79,8 @@ class TakersTest(unittest.TestCase):
             for path, content in zip(files, (text, *others)):
                 with open(path, "w", encoding="utf-8") as out:
                     out.write(content)
-            with mock.patch.object(takers, "program_files", lambda: files):
+            of_program = [mock.patch.object(module, "program_files", lambda: files) for module in (takers, ages)]
+            with of_program[0], of_program[1]:
                 found = takers.told(name, of_object, ["%s:%d %s" % (file, line, function)])
             return {k: v.replace(file, "day.py") if k == "emptied" else v for k, v in found.items()}
 
@@ -99,11 +100,32 @@ class TakersTest(unittest.TestCase):
             ("while self.bands[0].at < now - MOST_AGE:", 30_000.0),
             ("while self.bands[0].at < now - self.span:", None),
             ("while self.bands[0].at < now - OTHER:", None),
+            ("while self.bands[0].at < now - MOST_AGE / 1000:", 30.0),
+            ("while self.bands[0].at < now - 3 * SPAN:", 37.5),
+            ("while self.bands[0].at < now - MOST_AGE / 0:", None),
             ("while now - self.bands[0].at > SPAN + 3:", None),
             ("while len(self.bands) > 20:", None),
         ):
             text = HEAD + "        %s\n            self.bands.pop(0)\n\n\nSPAN = 12.5\nMOST_AGE: int = 30_000\n" % line
             self.assertEqual(self.told(text).get("emptied_after"), age, line)
+
+    def test_the_age_of_an_attribute_is_told_where_the_program_says_it(self):
+        line = "        while now - self.bands[0].at > self.span:\n            self.bands.pop(0)\n"
+        cutoff = "        cutoff = now - self.span\n" + line.replace("now - self.bands[0].at > self.span",
+                                                                       "self.bands[0].at < cutoff")
+        made = "\n\nclass Base:\n    def __init__(self%s):\n        self.span = %s\n"
+        for text, others, age in (
+            (line + made % ("", "8"), (), 8.0),
+            (cutoff + made % ("", "8"), (), 8.0),
+            (line + made % (", seconds=9.0", "seconds"), (), 9.0),
+            (line + made % (", span: float = 9.0", "span"), (), 9.0),
+            (line + made % (", span", "span"), ("shop = Shop(span=4)\n",), 4.0),
+            (line + made % (", span", "span") + "\nSPAN = 2\nshop = Shop(\n    span=SPAN * 3,\n)\n", (), 6.0),
+            (line + made % (", span", "span"), ("a = Shop(span=4)\n", "b = Shop(span=5)\n"), None),
+            (line + made % (", span", "span"), ("shop = Shop(3)\n",), None),
+            (line + made % (", span", "other") + made % (", other", "span"), (), None),
+        ):
+            self.assertEqual(self.told(HEAD + text, others=others).get("emptied_after"), age, text)
 
     def test_a_line_counts_whose_function_is_called_before_the_end(self):
         body = HEAD.replace("(Shop)", "") + "        self.bands = [b for b in self.bands if b.open]\n"

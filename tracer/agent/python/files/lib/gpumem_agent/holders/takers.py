@@ -8,7 +8,7 @@ no other; other names are known of variables, and of parameters of functions of 
 import functools
 import re
 
-from gpumem_agent.holders import aliases
+from gpumem_agent.holders import ages, aliases
 from gpumem_agent.holders.bounds import TAKES_OUT
 from gpumem_agent.holders.texts import CLASS, DEF, MOST_FILES, above, code, line_of, program_files, search
 
@@ -44,18 +44,8 @@ HANDED = (
     r"(?<!\w)(?!(?:%(reads)s)\()\w+\((?:[^()]*[\s,=*])?(?:\w+\.)*%(name)s\s*[,)]"
     r"|(?:=|\breturn|\byield)\s*(?:\w+\.)*%(name)s\s*(?:$|\bif\b|\bor\b)"
 )
-# A condition that compares ages, and is none of a program's main loop; or how many there are.
-AGES = re.compile(
-    r"(?=.*[<>])(?=.*[-\[])(?=.*(?:\b|_)(?:now|time|monotonic|age|clock|expir\w*|stale|since|deadline|horizon|seconds"
-    r"|at|cutoff|oldest|older|span|stamp)\b)(?!\s*while\s+time\.\w+\(\))"
-)
 COUNTS = re.compile(r"(?=.*[<>]).*\blen\(")
 SWEPT = r"\bfor\b.*\bin\b.*\b%s\b(?!\[).*\bif\b|^\s*for\b.*\bin\b.*\b%s\b(?!\[).*:\s*$"
-INDEX = re.compile(r"\[[^\]]*\]")
-CONSTANT = re.compile(r"(?<![\w.])[A-Z][A-Z\d_]+\b")
-NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d+)?\b")
-WORD = re.compile(r"[A-Za-z_]\w*")
-CONDITION = re.compile(r"\s*(?:if|while|for)\b")
 # A path in which one container stands: "dict main() local board.sightings[…].values".
 ELEMENTS = re.compile(r"\w+ [^\[]*?(?P<dot>\.)?(?P<name>[A-Za-z_]\w*)(?:\[…\])+(?:\.\w+)*$")
 # Functions that are called once, at the end of what has the container.
@@ -63,7 +53,6 @@ ENDING = re.compile(
     r"_*(?:a?close|shut_?down|stop|finish|finali[sz]e|end|tear_?down|dispose|__a?exit__|__del__)"
 )
 BASED = re.compile(r"\bclass\s+\w+\s*\(\s*(?!object\s*\)|\))")
-NEAR = 3  # lines above one that takes something out
 MAKERS = " __init__", " __new__", " __post_init__", " setup", " <module>"  # ends of sites: where it is made anyway
 
 
@@ -93,7 +82,7 @@ def _told(name, of_object, site, files):
     empties += [s for s in (*taking, *elsewhere) if gives_way(s, site)] + [s for s in taking if _sweeps(s, site, name)]
     reached = [s for s in empties if s.rpartition(" ")[2] == site.rpartition(" ")[2] or _is_reached(s)]
     if reached:
-        age = _age(reached[0])
+        age = ages.of(reached[0])
         return {"emptied": reached[0], **({"emptied_after": age} if age else {})}
     if empties or taking or elsewhere or len(made) > 1 or files >= MOST_FILES:
         return {}
@@ -101,43 +90,6 @@ def _told(name, of_object, site, files):
     if any(search(each, takes, name) for each in dict.fromkeys((file, *program_files()))):
         return {}
     return {"only_added": True}
-
-
-def _age(site):
-    """The number with which the line of a site, or the condition around it, compares an age; None where there is
-    none, or there are several. It is a constant of the file's, or stands there itself."""
-    file, lines, at = line_of(site)
-    found = [c for c in _conditions(lines, at) if AGES.match(c)]
-    if len(found) != 1:
-        return None
-    numbers = _numbers(file, found[0])
-    for name in () if numbers else WORD.findall(found[0].partition("<")[2] or found[0].partition(">")[2]):
-        made = re.compile(r"^\s*%s\s*=(?!=)" % re.escape(name))
-        numbers += [n for line in above(lines, at) if made.match(line) for n in _numbers(file, line.partition("=")[2])]
-    return numbers[0] if len(numbers) == 1 else None
-
-
-def _numbers(file, text):
-    """The numbers in a text, outside of brackets of an index, and those that constants of a file have."""
-    text = INDEX.sub("", text)
-    names = dict.fromkeys(CONSTANT.findall(text))
-    made = (re.compile(r"^%s\s*(?::[^=]*)?=\s*([\d_.]+)\s*$" % name) for name in names)
-    plain = (form.match(line) for form in made for _, line in search(file, form, "=", texts=True))
-    found = [found.group(1) for found in plain if found] + NUMBER.findall(text)
-    return [float(n.replace("_", "")) for n in found if n.strip("_.").count(".") < 2 and any(map(str.isdigit, n))]
-
-
-def _conditions(lines, at):
-    """The line of a site, and the condition around it; nothing of a file that is gone by now."""
-    if not lines:
-        return []
-    depth, conditions = _depth(lines[at]), [code(lines[at])]
-    for line in reversed(lines[max(0, at - NEAR) : at]):
-        if line.strip() and _depth(line) < depth:
-            if CONDITION.match(line) and not DEF.match(line):
-                conditions.append(code(line))
-            break
-    return conditions
 
 
 def _is_reached(site):
@@ -182,9 +134,9 @@ def gives_way(site, filled):
     """Whether the line of a site takes out what is old; or what is too much, in another function than the one
     that fills: that has its bound beside it."""
     _, lines, at = line_of(site)
-    conditions = _conditions(lines, at)
+    conditions = ages.conditions(lines, at)
     elsewhere = site.rpartition(" ")[2] != filled.rpartition(" ")[2]
-    return any(AGES.match(c) or elsewhere and COUNTS.match(c) for c in conditions)
+    return any(ages.AGES.match(c) or elsewhere and COUNTS.match(c) for c in conditions)
 
 
 def _depth(line):
