@@ -128,13 +128,33 @@ func (c *Course) Lengthens() bool {
 // Rises reports whether the path got longer at each look and still does.
 func (c *Course) Rises() bool { return c.Longer() && c.KeepsPace() }
 
-// KeepsPace reports whether what came by the last look came about as fast as at any other.
+// KeepsPace reports whether what came by the last look came about as fast as at any other, and stayed.
 func (c *Course) KeepsPace() bool {
 	fastest := 0.
 	for _, l := range c.Looks {
 		fastest = math.Max(fastest, l.Rate())
 	}
-	return c.Looks[len(c.Looks)-1].Rate() >= stillComing*fastest
+	return c.Looks[len(c.Looks)-1].Rate() >= stillComing*fastest && !c.TurnsOver()
+}
+
+// TurnsOver reports whether some of what was there went by the last look, and what came made the container longer
+// by much less than before: a window in time gets no longer once it is full.
+func (c *Course) TurnsOver() bool {
+	pace, fastest := c.Paces()
+	last := &c.Looks[len(c.Looks)-1].Holder
+	return last.Stayed < last.Before && pace < stillComing*fastest
+}
+
+// Paces are by how many elements a second the container got longer from the last look but one to the last, and
+// between any two at most; 0 where there was one look.
+func (c *Course) Paces() (last, fastest float64) {
+	for i := 1; i < len(c.Looks); i++ {
+		if before := &c.Looks[i-1]; c.Looks[i].At > before.At {
+			last = float64(c.Looks[i].Holder.Length-before.Holder.Length) / (c.Looks[i].At - before.At)
+			fastest = math.Max(fastest, last)
+		}
+	}
+	return last, fastest
 }
 
 // Came is what came below the path in all, and from when until when. A look may tell again

@@ -3,7 +3,9 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"slices"
 
+	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/place"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -40,77 +42,55 @@ func notEmptied(s *settled) string {
 // at most surelyOlder of the time between the two. A container that began to fill by its first look is full after
 // that age, or some seconds later where the line runs now and then: fullAfter of it, and lazily more at least. Looks
 // are made at twice the age of the one before, so that what filled up meanwhile has lengthened by less than
-// stillLonger of what it did before. Looks that are nearer than apart seconds are one. An age of maybeInMilli may be of milliseconds.
+// stillLonger of what it did before. An age of maybeInMilli may be of milliseconds.
 const (
 	surelyOlder  = .8
 	fullAfter    = 1.25
 	lazily       = 3. // seconds
 	stillLonger  = .6
-	apart        = 2. // seconds
 	maybeInMilli = 600
 )
 
 // taking is what the looks tell of a container and of a line that takes something out of it. Times are seconds.
 type taking struct {
-	site          string  // the line; empty where there is none
-	after         float64 // the age that it compares with; 0 is unknown
-	since, at     float64 // when the first look's elements began to come, and when the last look was
-	from          float64 // when the look was that pace is measured from, where the container had a length of begun
-	begun         int64
-	lasted        float64 // how long the elements of the look before had been there at least
-	length        int64
-	some          bool    // a look saw some of what was there before go
-	fastest, pace float64 // elements a second that it got longer by: at most, and since the look before
+	site      string  // the line; empty where there is none
+	after     float64 // the age that it compares with; 0 is unknown
+	since, at float64 // when the first look's elements began to come, and when the last look was
+	lasted    float64 // how long what was asked for again by the last look had been there at least
+	some      bool    // a look saw some of what was there before go
+	slowed    bool    // what comes makes the container longer by much less than it did
 }
 
 // takingOf is the taking of the container of a path.
 func takingOf(s *settled, path string) *taking {
-	t := &taking{since: math.Inf(1)}
-	var last record.Holder
-	look := 0.
-	for _, e := range s.Events.About(s.PID) {
-		if e.Kind != record.KindHolders {
+	t := &taking{}
+	p := &s.Examined.Process
+	for _, c := range slices.Concat(looks.Courses(p), looks.HostCourses(p)) {
+		if c.Path != path {
 			continue
 		}
-		for i := range e.Holders {
-			h := &e.Holders[i]
-			if h.Path != path || h.Gone {
-				continue
+		pace, fastest := c.Paces()
+		t.since, t.at, t.slowed = c.Looks[0].At-c.Looks[0].Over, c.LastAt(), pace < stillLonger*fastest
+		var before record.Holder
+		for _, l := range c.Looks {
+			h := l.Holder
+			if h.Before != before.Before || h.Stayed != before.Stayed { // else it is told again
+				t.lasted = l.Over
 			}
-			at := e.TMs / 1000
-			if h.Before != last.Before || h.Stayed != last.Stayed { // else the same look is told again
-				look, t.lasted = at, at-look
-			}
-			t.add(at, h)
-			last = *h
+			t.some = t.some || h.Stayed < h.Before || h.Length < before.Length
+			before = h
 		}
+		t.site, t.after = before.Emptied, before.EmptiedAfter
 	}
-	if last.Before == 0 {
-		t.lasted = 0
+	if t.after >= maybeInMilli {
+		t.after /= 1000
 	}
 	return t
 }
 
-// add takes in what a look found.
-func (t *taking) add(at float64, h *record.Holder) {
-	t.since = math.Min(t.since, at-h.OverMs/1000)
-	t.some = t.some || h.Stayed < h.Before || h.Length < t.length
-	if t.at == 0 {
-		t.from, t.begun = at, h.Length
-	}
-	if at >= t.from+apart {
-		t.pace = float64(h.Length-t.begun) / (at - t.from)
-		t.fastest, t.from, t.begun = math.Max(t.fastest, t.pace), at, h.Length
-	}
-	t.site, t.at, t.length, t.after = h.Emptied, at, h.Length, h.EmptiedAfter
-	if t.after >= maybeInMilli {
-		t.after /= 1000
-	}
-}
-
 // isOutlived reports whether the line's age has passed and the container grew on as if there were no such line.
 func (t *taking) isOutlived() bool {
-	if t.after == 0 || t.pace < stillLonger*t.fastest {
+	if t.after == 0 || t.slowed {
 		return false
 	}
 	full := t.since + math.Max(fullAfter*t.after, t.after+lazily)

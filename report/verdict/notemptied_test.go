@@ -54,6 +54,14 @@ func TestAListThatMayYetBeEmptiedIsOpenInAYoungProgram(t *testing.T) {
 			t.Errorf("what was older than %g has gone: %s", after, v.Answer)
 		}
 	}
+	full := func(h *record.Holder, look int) {
+		if gone(9)(h, look); look == 3 {
+			h.Length = 200 // of 180 at the look before
+		}
+	}
+	if v := judged(400, full); v.Verdict == HostGrowth {
+		t.Errorf("it gets no longer once it is full: %s", v.Answer)
+	}
 	for what, v := range map[string]*Verdict{
 		"it should be gone":             judged(400, aged(4)),
 		"it should be, of milliseconds": judged(400, aged(2_000)),

@@ -137,7 +137,7 @@ func hiddenByGiving(s *settled) string {
 		l := c.Looks[len(c.Looks)-1]
 		rise := s.Whole.Between(series.Host, l.At-l.Over, l.At) * l.Over
 		part := float64(l.Holder.Bytes) / rise
-		if len(c.Looks) > 1 && c.Lengthens() && l.Holder.Bound == 0 && l.Holder.Host == beside &&
+		if len(c.Looks) > 1 && c.Lengthens() && !c.TurnsOver() && l.Holder.Bound == 0 && l.Holder.Host == beside &&
 			l.At >= s.End()/2 && rise > s.Whole.Delta(series.Host) && part >= looks.LeastExplained &&
 			part <= looks.MostExplained {
 			return c.Path + " got longer, and host memory with it, but the program gave back as much before"
