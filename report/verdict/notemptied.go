@@ -31,7 +31,7 @@ func notEmptied(s *settled) string {
 	case t.site == "" || t.isOutlived() || t.after == 0 && !isYoungPython(s):
 		return ""
 	case t.some:
-		return fmt.Sprintf("%s grows, and may still be filling up: %s took something out of it", h.Path,
+		return fmt.Sprintf("%s grows, and may still be filling up: %s has begun to take elements out of it", h.Path,
 			place.OfSite(t.site))
 	}
 	return fmt.Sprintf("%s grows, and nothing was seen to leave it yet: %s takes something out of it", h.Path,

@@ -48,7 +48,7 @@ func TestAListThatMayYetBeEmptiedIsOpenInAYoungProgram(t *testing.T) {
 			}
 		}
 	}
-	const fills = "may still be filling up: /app/market.py:78 in close took"
+	const fills = "may still be filling up: /app/market.py:78 in close has begun to take"
 	for _, after := range []float64{0, 14, 14_000} {
 		if v := judged(400, gone(after)); v.Verdict != Undecided || !strings.Contains(v.Answer, fills) {
 			t.Errorf("what was older than %g has gone: %s", after, v.Answer)
