@@ -122,7 +122,10 @@ class TakersTest(unittest.TestCase):
             (line + made % (", span", "span"), ("shop = Shop(span=4)\n",), 4.0),
             (line + made % (", span", "span") + "\nSPAN = 2\nshop = Shop(\n    span=SPAN * 3,\n)\n", (), 6.0),
             (line + made % (", span", "span"), ("a = Shop(span=4)\n", "b = Shop(span=5)\n"), None),
-            (line + made % (", span", "span"), ("shop = Shop(3)\n",), None),
+            (line + made % (", name, span", "span"), ("base = Base('a', 3)\n",), 3.0),
+            (line + made % (", name, span", "span"), ("base = Base('a', LONGEST)\n",), None),
+            (cutoff.replace("< cutoff", "< cutoff * 1000") + made % ("", "8"), (), 8000.0),
+            (cutoff.replace("< cutoff", "< cutoff * speed") + made % ("", "8"), (), None),
             (line + made % (", span", "other") + made % (", other", "span"), (), None),
         ):
             self.assertEqual(self.told(HEAD + text, others=others).get("emptied_after"), age, text)

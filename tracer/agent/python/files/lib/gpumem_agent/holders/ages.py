@@ -8,21 +8,27 @@ from gpumem_agent.holders.texts import DEF, above, code, line_of, program_files,
 # A condition that compares ages, and is none of a program's main loop; or how many there are.
 AGES = re.compile(
     r"(?=.*[<>])(?=.*[-\[])(?=.*(?:\b|_)(?:now|time|monotonic|age|clock|expir\w*|stale|since|deadline|horizon|seconds"
-    r"|at|cutoff|oldest|older|span|stamp)\b)(?!\s*while\s+time\.\w+\(\))"
+    r"|at|created|cutoff|oldest|older|span|stamp)\b)(?!\s*while\s+time\.\w+\(\))"
 )
 INDEX = re.compile(r"\[[^\]]*\]")
-CONSTANT = re.compile(r"(?<![\w.])[A-Z][A-Z\d_]+\b")
-NUMBER = r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?![\w.])"
-PRODUCT = re.compile(r"%s(?:\s*[*/]\s*%s)*" % (NUMBER, NUMBER))
-PLAIN = re.compile(r"[\s\d_.*/]+$")
-FACTOR = re.compile(r"([*/])?\s*([\d_.]+)")
-WORD = re.compile(r"[A-Za-z_]\w*")
+# Numbers, constants, names and attributes that are multiplied or divided; behind a call's name comes a bracket.
+ATOM = r"[\w.]+\b\(?"
+PRODUCT = re.compile(r"(?<![\w.)*/])%s(?:\s*[*/]\s*%s)*(?!\s*[*/])" % (ATOM, ATOM))
+FACTOR = re.compile(r"([*/])?\s*([\w.]+\b\(?)")
+NUMBER = re.compile(r"\d[\d_]*(?:\.\d*)?$")
+CONSTANT = re.compile(r"[A-Z][A-Z\d_]+$")
+NAME = re.compile(r"(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)$")
+PLAIN = re.compile(r"[\w\s.*/]+$")
+MODULE = r"^%(name)s\s*(?::[^=]*)?=(?!=)(.*)"
 # What gives a name a value: an assignment, an attribute's, or an argument's and a field's, whose default is one.
 MADE = r"^\s*%(name)s\s*(?::[^=]*)?=(?!=)(.*)"
 ATTRIBUTE = r"\.%(name)s\s*(?::[^=]*)?=(?!=)(.*)"
 ARGUMENT = r"(?:[(,]\s*|^\s+)%(name)s\s*(?::[^=,()]*)?=(?!=)([^,()]+)"
+PARAMETERS = r"\bdef\s+\w+\((.*,\s*)?%(name)s\b"
+CALLED = r"(?<!class )(?<!def )\b%(name)s\(([^()]*)\)"
 CONDITION = re.compile(r"\s*(?:if|while|for)\b")
 NEAR = 3  # lines above one that takes something out
+CLASS_NAME = re.compile(r"\s*class\s+(\w+)")
 STEPS = 3  # names that may lead from one to the other
 
 
@@ -33,53 +39,73 @@ def of(site):
     found = [c for c in conditions(lines, at) if AGES.match(c)]
     if len(found) != 1:
         return None
-    numbers = _numbers(file, found[0])
+    numbers = _numbers(found[0], file, (), 0)
     if not numbers:
         compared = found[0].partition("<")[2] or found[0].partition(">")[2]
-        numbers = _of_names(file, [code(line) for line in above(lines, at)], compared, STEPS)
+        numbers = _numbers(compared, file, [code(line) for line in above(lines, at)], STEPS)
     return numbers.pop() if len(numbers) == 1 else None
 
 
-def _of_names(file, before, text, steps):
-    """The numbers that the names in a text have: by the lines before it, by an attribute, or by an argument."""
-    numbers = set()
-    for name in dict.fromkeys(WORD.findall(INDEX.sub("", text))) if steps else ():
-        words = {"name": re.escape(name)}
-        made = [found.group(1) for line in before for found in [re.match(MADE % words, line)] if found]
-        made = made or [v for v in _values(file, ATTRIBUTE % words, name) if v.strip() != name]
-        made = made or [v for each in dict.fromkeys((file, *program_files()))
-                        for v in _values(each, ARGUMENT % words, name)]
-        for value in made:
-            numbers |= _numbers(file, value) or _of_names(file, (), value, steps - 1)
-    return numbers
+def _numbers(text, file, before, steps):
+    """The numbers in a text of a file, outside of brackets of an index, of which a product or a quotient is one;
+    with those of names, by the lines before it, an attribute or an argument, over so many steps at most."""
+    products = PRODUCT.findall(INDEX.sub("", text.rstrip(" :")))
+    return {n for n in (_product(product, file, before, steps) for product in products) if n}
 
 
-def _values(file, form, name):
-    pattern = re.compile(form)
-    return [pattern.search(line).group(1) for _, line in search(file, pattern, name, texts=True)]
-
-
-def _numbers(file, text):
-    """The numbers in a text, outside of brackets of an index, with those that constants of a file have; a product
-    or a quotient is one."""
-    text = CONSTANT.sub(lambda found: _constant(file, found.group()), INDEX.sub("", text))
-    return {n for n in map(_product, PRODUCT.findall(text)) if n}
-
-
-def _constant(file, name):
-    """The text of a constant's number; its name where it has none."""
-    values = _values(file, r"^%s\s*(?::[^=]*)?=(?!=)(.*)" % name, "=")
-    return values[0].strip() if len(values) == 1 and PLAIN.match(values[0]) else name
-
-
-def _product(text):
+def _product(text, file, before, steps):
+    """The number of a product; None where one of its factors is unknown."""
     product = 1.0
-    for sign, number in FACTOR.findall(text):
-        number = float(number)
-        if sign == "/" and not number:
+    for sign, factor in FACTOR.findall(text):
+        number = _factor(factor, file, before, steps)
+        if number is None or sign == "/" and not number:
             return None
         product = product / number if sign == "/" else product * number
     return product
+
+
+def _factor(text, file, before, steps):
+    """The number of a factor; None where nobody says it, or they do not agree."""
+    name = NAME.match(text)
+    if NUMBER.match(text):
+        return float(text.replace("_", ""))
+    if CONSTANT.match(text):
+        values = [v for v in _values(file, MODULE, text) if PLAIN.match(v)]
+    else:
+        values = _given(name.group(1), file, before) if name and steps else ()
+    found = {n for value in values for n in _numbers(value, file, (), max(steps - 1, 0))}
+    return found.pop() if len(found) == 1 else None
+
+
+def _given(name, file, before):
+    """The texts of what gives a name its value: those of the first of the forms that has any."""
+    made = [found.group(1) for line in before for found in [re.match(MADE % {"name": re.escape(name)}, line)] if found]
+    made = made or [v for v in _values(file, ATTRIBUTE, name) if v.strip() != name]
+    if made:
+        return made
+    files = dict.fromkeys((file, *program_files()))
+    return [v for each in files for v in _values(each, ARGUMENT, name)] or _by_place(name, file, files)
+
+
+def _by_place(name, file, files):
+    """The texts that calls in some files have at the place of a parameter of a function of a file's."""
+    parameters = re.compile(PARAMETERS % {"name": re.escape(name)})
+    for site, line in search(file, parameters, name, texts=True)[:1]:
+        _, lines, at = line_of(site)
+        before = parameters.search(line).group(1) or ""
+        place = before.count(",") - before.lstrip().startswith(("self", "cls"))
+        called = DEF.match(line).group(1)
+        if called == "__init__":
+            heads = filter(None, map(CLASS_NAME.match, reversed(lines[:at])))
+            called = next((head.group(1) for head in heads), called)
+        calls = (text.split(",") for each in files for text in _values(each, CALLED, called))
+        return [arguments[place] for arguments in calls if len(arguments) > place and "=" not in arguments[place]]
+    return []
+
+
+def _values(file, form, name):
+    pattern = re.compile(form % {"name": re.escape(name)})
+    return [pattern.search(line).group(1) for _, line in search(file, pattern, name, texts=True)]
 
 
 def conditions(lines, at):

@@ -148,14 +148,21 @@ def name_of(found):
 
 def named(found):
     """(the name that such lines fill, whether it is an attribute); an empty name of none."""
-    name = None if type(found) is str else next((f for f in _each(found) if f.sites()), None)
-    return (name.name, name.of_object) if type(name) is Filler else ("", False)
+    own = _own(found)
+    return ("", False) if own is None else (own.name, own.of_object)
 
 
 def own_sites(found):
     """Places of the lines that add to a name itself; none where what it refers to is replaced."""
-    filled = None if type(found) is str else next((name for name in _each(found) if name.sites()), None)
-    return [] if type(filled) is not Filler or filled.assigned else filled.sites()
+    own = _own(found)
+    return [] if own is None or own.assigned else own.sites()
+
+
+def _own(found):
+    """The Filler of such lines, and of what keeps records of a log that of the program's handler; None of none."""
+    name = None if type(found) is str else next((name for name in _each(found) if name.sites()), None)
+    name = getattr(name, "own", name)
+    return name if type(name) is Filler else None
 
 
 def _each(found):
