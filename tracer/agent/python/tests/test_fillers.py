@@ -1497,7 +1497,7 @@ class FillersTest(unittest.TestCase):
             def emit(self, record):
                 self.records.append(record)  # the line of the handler
                 while self.records[0].created < record.created - 600:
-                    self.records.pop(0)  # the line that lets go
+                    self.records.pop(0)  # the line of the end
 
         log, handler = logging.getLogger("gpumem.recorder"), Recorder()
         log.addHandler(handler)
@@ -1512,7 +1512,7 @@ class FillersTest(unittest.TestCase):
         self.assertEqual(told["kind"], "log-records-kept")
         first, second = told["filled"].split("; ")
         self.assertEqual(first, line_of("the handler") + " emit")
-        self.assertEqual(told["emptied"], line_of("that lets go") + " emit")
+        self.assertEqual(told["emptied"], line_of("the end") + " emit")
         self.assertEqual(told["emptied_after"], 600)
         self.assertTrue(second.startswith(__file__), second)
         # Whoever has the logger alone sees its handlers first.

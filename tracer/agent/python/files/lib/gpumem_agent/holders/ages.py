@@ -5,16 +5,16 @@ import re
 
 from gpumem_agent.holders.texts import DEF, above, code, line_of, program_files, search
 
-# A condition that compares ages, and is none of a program's main loop; or how many there are.
+# A condition that compares ages, and is none of a program's main loop.
 AGES = re.compile(
     r"(?=.*[<>])(?=.*[-\[])(?=.*(?:\b|_)(?:now|time|monotonic|age|clock|expir\w*|stale|since|deadline|horizon|seconds"
     r"|at|created|cutoff|oldest|older|span|stamp)\b)(?!\s*while\s+time\.\w+\(\))"
 )
 INDEX = re.compile(r"\[[^\]]*\]")
 # Numbers, constants, names and attributes that are multiplied or divided; behind a call's name comes a bracket.
-ATOM = r"[\w.]+\b\(?"
+ATOM = r"[\w.]+(?![\w.])\(?"
 PRODUCT = re.compile(r"(?<![\w.)*/])%s(?:\s*[*/]\s*%s)*(?!\s*[*/])" % (ATOM, ATOM))
-FACTOR = re.compile(r"([*/])?\s*([\w.]+\b\(?)")
+FACTOR = re.compile(r"([*/])?\s*(%s)" % ATOM)
 NUMBER = re.compile(r"\d[\d_]*(?:\.\d*)?$")
 CONSTANT = re.compile(r"[A-Z][A-Z\d_]+$")
 NAME = re.compile(r"(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)$")

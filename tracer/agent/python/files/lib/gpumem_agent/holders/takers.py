@@ -44,6 +44,7 @@ HANDED = (
     r"(?<!\w)(?!(?:%(reads)s)\()\w+\((?:[^()]*[\s,=*])?(?:\w+\.)*%(name)s\s*[,)]"
     r"|(?:=|\breturn|\byield)\s*(?:\w+\.)*%(name)s\s*(?:$|\bif\b|\bor\b)"
 )
+# A condition that compares how many there are.
 COUNTS = re.compile(r"(?=.*[<>]).*\blen\(")
 SWEPT = r"\bfor\b.*\bin\b.*\b%s\b(?!\[).*\bif\b|^\s*for\b.*\bin\b.*\b%s\b(?!\[).*:\s*$"
 # A path in which one container stands: "dict main() local board.sightings[…].values".
