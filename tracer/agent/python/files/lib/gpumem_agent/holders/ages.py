@@ -13,8 +13,9 @@ AGES = re.compile(
 INDEX = re.compile(r"\[[^\]]*\]")
 # Numbers, constants, names and attributes that are multiplied or divided; behind a call's name comes a bracket.
 ATOM = r"[\w.]+(?![\w.])\(?"
-PRODUCT = re.compile(r"(?<![\w.)*/])%s(?:\s*[*/]\s*%s)*(?!\s*[*/])" % (ATOM, ATOM))
-FACTOR = re.compile(r"([*/])?\s*(%s)" % ATOM)
+PRODUCT = re.compile(r"(?<![\w.*/])%s(?:[*/]%s)*(?![*/])" % (ATOM, ATOM))
+FACTOR = re.compile(r"([*/])?(%s)" % ATOM)
+SIGN = re.compile(r"\s*([*/])\s*")
 NUMBER = re.compile(r"\d[\d_]*(?:\.\d*)?$")
 CONSTANT = re.compile(r"[A-Z][A-Z\d_]+$")
 NAME = re.compile(r"(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)$")
@@ -49,7 +50,7 @@ def of(site):
 def _numbers(text, file, before, steps):
     """The numbers in a text of a file, outside of brackets of an index, of which a product or a quotient is one;
     with those of names, by the lines before it, an attribute or an argument, over so many steps at most."""
-    products = PRODUCT.findall(INDEX.sub("", text.rstrip(" :")))
+    products = PRODUCT.findall(SIGN.sub(r"\1", INDEX.sub("", text.rstrip(" :"))))
     return {n for n in (_product(product, file, before, steps) for product in products) if n}
 
 
