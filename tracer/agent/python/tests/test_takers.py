@@ -93,6 +93,10 @@ class TakersTest(unittest.TestCase):
             self.assertEqual(told, want, body)
 
     def test_the_age_that_a_line_compares_with_is_told(self):
+        early = (
+            "horizon = now - SPAN\n        while self.bands:\n            if self.bands[0].taken > horizon:\n"
+            "                %s"
+        )
         for line, age in (
             ("while self.bands[0].at < now - 20:", 20.0),
             ("while self.bands and time.monotonic() - self.bands[0].at > SPAN:", 12.5),
@@ -105,6 +109,10 @@ class TakersTest(unittest.TestCase):
             ("while self.bands[0].at < now - MOST_AGE / 0:", None),
             ("while now - self.bands[0].at > SPAN + 3:", None),
             ("while len(self.bands) > 20:", None),
+            ("while (now - self.bands[0].at) * 1e-3 > SPAN:", 12.5),
+            ("while self.bands[0].at < now - 5e3:", 5000.0),
+            (early % "break", 12.5),
+            (early % "pass", None),
         ):
             text = HEAD + "        %s\n            self.bands.pop(0)\n\n\nSPAN = 12.5\nMOST_AGE: int = 30_000\n" % line
             self.assertEqual(self.told(text).get("emptied_after"), age, line)

@@ -5,16 +5,18 @@ import re
 
 from gpumem_agent.holders.texts import DEF, above, code, line_of, program_files, search
 
-# A condition that compares ages, and is none of a program's main loop.
+# A condition that compares ages, and is none of a program's main loop; and one that says what is too young to go.
 AGES = re.compile(
-    r"(?=.*[<>])(?=.*[-\[])(?=.*(?:\b|_)(?:now|time|monotonic|age|clock|expir\w*|stale|since|deadline|horizon|seconds"
-    r"|at|created|cutoff|oldest|older|span|stamp)\b)(?!\s*while\s+time\.\w+\(\))"
+    r"(?i)(?=.*[<>])(?=.*[-\[])(?=.*(?:\b|_)(?:now|time|monotonic|age|clock|expir\w*|stale|since|deadline|horizon"
+    r"|seconds|at|created|cutoff|oldest|older|span|stamp)(?:\b|_))(?!\s*while\s+time\.\w+\(\))"
 )
+YOUNG = re.compile(r"(?i)\s*if\b(?=.*[<>]).*(?:\b|_)(?:horizon|cutoff|oldest)\b")
 INDEX = re.compile(r"\[[^\]]*\]")
 # Numbers, constants, names and attributes that are multiplied or divided; behind a call's name comes a bracket.
 ATOM = r"[\w.]+(?![\w.])\(?"
 PRODUCT = re.compile(r"(?<![\w.*/])%s(?:[*/]%s)*(?![*/])" % (ATOM, ATOM))
 FACTOR = re.compile(r"([*/])?(%s)" % ATOM)
+POWER_OF_TEN = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d*)?[eE][-+]?\d{1,2}\b")
 SIGN = re.compile(r"\s*([*/])\s*")
 NUMBER = re.compile(r"\d[\d_]*(?:\.\d*)?$")
 CONSTANT = re.compile(r"[A-Z][A-Z\d_]+$")
@@ -28,6 +30,7 @@ ARGUMENT = r"(?:[(,]\s*|^\s+)%(name)s\s*(?::[^=,()]*)?=(?!=)([^,()]+)"
 PARAMETERS = r"\bdef\s+\w+\((.*,\s*)?%(name)s\b"
 CALLED = r"(?<!class )(?<!def )\b%(name)s\(([^()]*)\)"
 CONDITION = re.compile(r"\s*(?:if|while|for)\b")
+ENDS = re.compile(r"\s*(?:break|continue|return)\b")  # what is not to go
 NEAR = 3  # lines above one that takes something out
 CLASS_NAME = re.compile(r"\s*class\s+(\w+)")
 STEPS = 3  # names that may lead from one to the other
@@ -37,8 +40,8 @@ def of(site):
     """The number with which the line of a site, or the condition around it, compares an age; None where there is
     none, or there are several."""
     file, lines, at = line_of(site)
-    found = [c for c in conditions(lines, at) if AGES.match(c)]
-    if len(found) != 1:
+    found = [c for c in conditions(lines, at) if compares(c)]
+    if not found or len(found) > 1 and not AGES.match(code(lines[at])):
         return None
     numbers = _numbers(found[0], file, (), 0)
     if not numbers:
@@ -47,10 +50,16 @@ def of(site):
     return numbers.pop() if len(numbers) == 1 else None
 
 
+def compares(condition):
+    """Whether a condition compares ages."""
+    return bool(AGES.match(condition) or YOUNG.match(condition))
+
+
 def _numbers(text, file, before, steps):
     """The numbers in a text of a file, outside of brackets of an index, of which a product or a quotient is one;
     with those of names, by the lines before it, an attribute or an argument, over so many steps at most."""
-    products = PRODUCT.findall(SIGN.sub(r"\1", INDEX.sub("", text.rstrip(" :"))))
+    text = POWER_OF_TEN.sub(lambda found: "%.15f" % float(found.group()), INDEX.sub("", text.rstrip(" :")))
+    products = PRODUCT.findall(SIGN.sub(r"\1", text))
     return {n for n in (_product(product, file, before, steps) for product in products) if n}
 
 
@@ -110,16 +119,21 @@ def _values(file, form, name):
 
 
 def conditions(lines, at):
-    """The line of a site, and the condition around it; nothing of a file that is gone by now."""
+    """The line of a site, the condition around it, and those before it that end the work where they hold; nothing of
+    a file that is gone by now."""
     if not lines:
         return []
-    depth, conditions = _depth(lines[at]), [code(lines[at])]
+    depth, found, below = _depth(lines[at]), [code(lines[at])], lines[at]
     for line in reversed(lines[max(0, at - NEAR) : at]):
-        if line.strip() and _depth(line) < depth:
-            if CONDITION.match(line) and not DEF.match(line):
-                conditions.append(code(line))
+        if not line.strip():
+            continue
+        is_around = _depth(line) < depth and CONDITION.match(line) and not DEF.match(line)
+        if is_around or _depth(line) == depth and YOUNG.match(line) and ENDS.match(below):
+            found.append(code(line))
+        if _depth(line) < depth:
             break
-    return conditions
+        below = line
+    return found
 
 
 def _depth(line):

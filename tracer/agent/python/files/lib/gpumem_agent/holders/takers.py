@@ -137,7 +137,7 @@ def gives_way(site, filled):
     _, lines, at = line_of(site)
     conditions = ages.conditions(lines, at)
     elsewhere = site.rpartition(" ")[2] != filled.rpartition(" ")[2]
-    return any(ages.AGES.match(c) or elsewhere and COUNTS.match(c) for c in conditions)
+    return any(ages.compares(c) or elsewhere and COUNTS.match(c) for c in conditions)
 
 
 def _depth(line):
