@@ -36,6 +36,9 @@ BODIES = (
     ("        self.bands = self.bands[-8:]\n", 9),
     ("        self.bands = list(self.bands[-8:])\n", 9),
     ("        bands = self.bands[self.opened:]\n", "added"),
+    ("        kept = [band for band in self.bands if band.open]\n        self.open = 0\n        self.bands = kept\n", 9),
+    ("        kept = [band for band in self.bands if band.open]\n        self.bands = others\n", None),
+    ("        kept = [band for band in self.bands if band.open]\n        return kept\n", "added"),
     ("        while self.bands[0].at < now - 20:\n            self.bands.pop(0)\n", 10),
     ("        while self.order and time.monotonic() - self.order[0] > SPAN:\n            del self.bands[0]\n", 10),
     ("        while len(self.bands) > self.limit:\n            self.bands.pop(0)\n", 10),
@@ -44,6 +47,11 @@ BODIES = (
     ("        done = [n for n, b in self.bands.items() if b.open]\n        for n in done:\n"
      "            del self.bands[n]\n", 11),
     ("        for n, b in list(self.bands.items()):\n            if b.open:\n                self.bands.pop(n)\n", 11),
+    ("        band = self.bands.get(n)\n        if band is not None and band.deadline <= due:\n"
+     "            del self.bands[n]\n", 11),
+    ("        if self.deadline <= due:\n            del self.bands[0]\n", None),
+    ("        return self.bands.get(timeout=0.5)\n", None),
+    ("        return self.bands.get(name)\n", "added"),
     ("        for n in self.called_off:\n            self.bands.pop(n)\n", None),
     ("        while time.monotonic() - started < SECONDS:\n            self.bands.pop(0)\n", None),
     ("        if band.is_old:\n            self.bands.remove(band)\n", None),

@@ -10,7 +10,7 @@ import re
 
 from gpumem_agent.holders import ages, aliases
 from gpumem_agent.holders.bounds import TAKES_OUT
-from gpumem_agent.holders.texts import CLASS, DEF, MOST_FILES, above, code, line_of, program_files, search
+from gpumem_agent.holders.texts import CLASS, DEF, MOST_FILES, above, below, line_of, program_files, search
 
 # What only reads a container, or adds to it.
 READS = (
@@ -27,6 +27,9 @@ EMPTIES = (
     # What a function of the program leaves of it.
     r"|%(mark)s%(name)s\s*=(?!=)\s*(?:\w+\.)?(?!(?:%(reads)s)\()\w+\((?:\w+\.)*%(name)s\s*[,)]"
 )
+# What is wanted of it has a name of its own first: "kept = [one for one in x if …]", and further down "x = kept".
+CHOSEN = r"(?<![\w.])(\w+)\s*=(?!=)\s*(?:\w+\()?[\[{(].*\bin\s+(?:\w+\.)*%(name)s\b.*\bif\b"
+PUT_BACK = r"%(mark)s%(name)s\s*(?:\[\s*:\s*\]\s*)?=(?!=)\s*(?:\w+\()?(\w+)\)?\s*$"
 # An attribute is given another container, where that is not how it is made.
 RENEWS = (
     r"\.%(name)s\s*(?:,[^=]*)?(?::[^=]*)?=(?!=)(?:.*,)?"
@@ -38,6 +41,7 @@ ASSIGNS = (
 )
 TAKES = TAKES_OUT + (
     r"|\b%(name)s(?:\[[^\]]*\])*\.(?:pop|clear|remove|get_nowait|difference_update|intersection_update)\s*\("
+    r"|\b%(name)s(?:\[[^\]]*\])*\.get\s*\(\s*(?:\)|timeout\b|block\b|True\b|False\b)"  # of a queue
 )
 # What is handed on under another name.
 HANDED = (
@@ -78,6 +82,7 @@ def _told(name, of_object, site, files):
     forms = (EMPTIES, TAKES, ASSIGNS, RENEWS)
     empties, taking, made, renews = (search(file, re.compile(form % words), name) for form in forms)
     empties = empties + (renews if len(made) > 1 else [])
+    empties += _put_back(file, name, words)
     empties = [s for s in empties if not s.endswith(MAKERS)]
     elsewhere = [] if empties else aliases.lines(file, name, words["mark"], TAKES)
     empties += [s for s in (*taking, *elsewhere) if gives_way(s, site)] + [s for s in taking if _sweeps(s, site, name)]
@@ -91,6 +96,19 @@ def _told(name, of_object, site, files):
     if any(search(each, takes, name) for each in dict.fromkeys((file, *program_files()))):
         return {}
     return {"only_added": True}
+
+
+def _put_back(file, name, words):
+    """Sites of the lines that choose what is wanted of a container, where a later line of the function puts that in
+    its place."""
+    chosen, put_back = (re.compile(form % words) for form in (CHOSEN, PUT_BACK))
+    found = []
+    for site, text in search(file, chosen, name, texts=True):
+        _, lines, at = line_of(site)
+        put = (put_back.search(line) for line in below(lines, at))
+        if any(hit.group(1) == chosen.search(text).group(1) for hit in put if hit):
+            found.append(site)
+    return found
 
 
 def _is_reached(site):
