@@ -119,6 +119,8 @@ class TakersTest(unittest.TestCase):
             ("while len(self.bands) > 20:", None),
             ("while (now - self.bands[0].at) * 1e-3 > SPAN:", 12.5),
             ("while self.bands[0].at < now - 5e3:", 5000.0),
+            ("while self.bands[0].at < now - 1e99 * 1e99 * 1e99 * 1e99:", None),
+            ("print('def f(', 'age, at) < now')\n        while self.bands[0].at < now - age:", None),
             (early % "break", 12.5),
             (early % "pass", None),
         ):

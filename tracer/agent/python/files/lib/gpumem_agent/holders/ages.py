@@ -35,6 +35,7 @@ CONDITION = re.compile(r"\s*(?:if|while|for)\b")
 ENDS = re.compile(r"\s*(?:break|continue|return)\b")  # what is not to go
 NEAR = 3  # lines above one that takes something out
 CLASS_NAME = re.compile(r"\s*class\s+(\w+)")
+LONGEST = 1e12  # what is more is no age, also of nanoseconds
 STEPS = 3  # names that may lead from one to the other
 
 
@@ -49,7 +50,8 @@ def of(site):
     if not numbers:
         compared = found[0].partition("<")[2] or found[0].partition(">")[2]
         numbers = _numbers(compared, file, [code(line) for line in above(lines, at)], STEPS)
-    return numbers.pop() if len(numbers) == 1 else None
+    age = numbers.pop() if len(numbers) == 1 else None
+    return age if age and age < LONGEST else None
 
 
 def compares(condition):
@@ -106,18 +108,17 @@ def _by_place(name, file, files):
         _, lines, at = line_of(site)
         before = parameters.search(line).group(1) or ""
         place = before.count(",") - before.lstrip().startswith(("self", "cls"))
-        called = DEF.match(line).group(1)
-        if called == "__init__":
-            heads = filter(None, map(CLASS_NAME.match, reversed(lines[:at])))
-            called = next((head.group(1) for head in heads), called)
-        calls = (text.split(",") for each in files for text in _values(each, CALLED, called))
+        heads = (CLASS_NAME if "__init__" in line else DEF).match
+        called = next((head.group(1) for head in map(heads, reversed(lines[: at + 1])) if head), "")
+        calls = [text.split(",") for each in files for text in _values(each, CALLED, called)] if called else []
         return [arguments[place] for arguments in calls if len(arguments) > place and "=" not in arguments[place]]
     return []
 
 
 def _values(file, form, name):
     pattern = re.compile(form % {"name": re.escape(name)})
-    return [pattern.search(line).group(1) for _, line in search(file, pattern, name, texts=True)]
+    found = (pattern.search(line) for _, line in search(file, pattern, name, texts=True))
+    return [hit.group(1) for hit in found if hit]
 
 
 def conditions(lines, at):

@@ -105,8 +105,8 @@ def _put_back(file, name, words):
     found = []
     for site, text in search(file, chosen, name, texts=True):
         _, lines, at = line_of(site)
-        put = (put_back.search(line) for line in below(lines, at))
-        if any(hit.group(1) == chosen.search(text).group(1) for hit in put if hit):
+        put = {hit.group(1) for hit in map(put_back.search, below(lines, at)) if hit}
+        if any(hit.group(1) in put for hit in chosen.finditer(text)):
             found.append(site)
     return found
 
