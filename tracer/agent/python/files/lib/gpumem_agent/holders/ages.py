@@ -3,7 +3,7 @@ number that stands there, or that a constant, an attribute or an argument has by
 
 import re
 
-from gpumem_agent.holders.texts import DEF, above, code, line_of, program_files, search
+from gpumem_agent.holders.texts import DEF, above, code, indent, line_of, program_files, search
 
 # A condition that compares ages, and is none of a program's main loop; one on an element's deadline; and one that says
 # what is too young to go.
@@ -126,18 +126,14 @@ def conditions(lines, at):
     a file that is gone by now."""
     if not lines:
         return []
-    depth, found, below = _depth(lines[at]), [code(lines[at])], lines[at]
+    depth, found, below = indent(lines[at]), [code(lines[at])], lines[at]
     for line in reversed(lines[max(0, at - NEAR) : at]):
         if not line.strip():
             continue
-        is_around = _depth(line) < depth and CONDITION.match(line) and not DEF.match(line)
-        if is_around or _depth(line) == depth and YOUNG.match(line) and ENDS.match(below):
+        is_around = indent(line) < depth and CONDITION.match(line) and not DEF.match(line)
+        if is_around or indent(line) == depth and YOUNG.match(line) and ENDS.match(below):
             found.append(code(line))
-        if _depth(line) < depth:
+        if indent(line) < depth:
             break
         below = line
     return found
-
-
-def _depth(line):
-    return len(line) - len(line.lstrip())

@@ -12,7 +12,7 @@ import re
 import sys
 
 from gpumem_agent.holders.kinds import NAMES_OF_CLASS, is_a, namespace, owns
-from gpumem_agent.holders.texts import BEFORE, BEHIND, DEF, LONGEST, read
+from gpumem_agent.holders.texts import BEFORE, BEHIND, DEF, LONGEST, indent, read
 
 BLOCK = 6  # lines below a comparison
 MOST_NUMBERS = 200
@@ -146,16 +146,12 @@ def _chosen(line, name):
 
 def _block(lines, i):
     """The numbers of the lines below one that are deeper than it."""
-    depth, found = _depth(lines[i]), []
+    depth, found = indent(lines[i]), []
     for n in range(i + 1, min(len(lines), i + 1 + BLOCK)):
-        if lines[n].strip() and _depth(lines[n]) <= depth:
+        if lines[n].strip() and indent(lines[n]) <= depth:
             break
         found.append(n)
     return found
-
-
-def _depth(line):
-    return len(line) - len(line.lstrip())
 
 
 def _value(text, numbers):

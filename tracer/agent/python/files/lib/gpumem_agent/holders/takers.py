@@ -10,7 +10,7 @@ import re
 
 from gpumem_agent.holders import ages, aliases
 from gpumem_agent.holders.bounds import TAKES_OUT
-from gpumem_agent.holders.texts import CLASS, DEF, MOST_FILES, above, below, line_of, program_files, search
+from gpumem_agent.holders.texts import CLASS, DEF, MOST_FILES, above, below, indent, line_of, program_files, search
 
 # What only reads a container, or adds to it.
 READS = (
@@ -127,12 +127,12 @@ def _is_reached(site):
 
 def _is_handed_over(lines, at):
     """Whether the function around a line has a decorator, or is a method of a class that has a base."""
-    depth = _depth(lines[at])
+    depth = indent(lines[at])
     for i in range(at, -1, -1):
         line = lines[i]
-        if not line.strip() or _depth(line) >= depth:
+        if not line.strip() or indent(line) >= depth:
             continue
-        depth = _depth(line)
+        depth = indent(line)
         if DEF.match(line) and i > 0 and lines[i - 1].lstrip().startswith("@"):
             return True
         if CLASS.match(line):
@@ -156,7 +156,3 @@ def gives_way(site, filled):
     conditions = ages.conditions(lines, at)
     elsewhere = site.rpartition(" ")[2] != filled.rpartition(" ")[2]
     return any(ages.compares(c) or elsewhere and COUNTS.match(c) for c in conditions)
-
-
-def _depth(line):
-    return len(line) - len(line.lstrip())

@@ -130,7 +130,7 @@ def _last(lines, first, head):
     at = next((i for i in range(first - 1, len(lines)) if head.match(lines[i])), len(lines))
     for end in range(at + 1, len(lines)):
         line = lines[end]
-        if line.strip() and _depth(line) <= _depth(lines[at]) and not line.lstrip().startswith((")", "#")):
+        if line.strip() and indent(line) <= indent(lines[at]) and not line.lstrip().startswith((")", "#")):
             return end
     return len(lines)
 
@@ -152,20 +152,21 @@ def _name(lines, head):
 def _around(lines, at):
     """(the first line of the function that a line is in, from 0 on, or None; whether it is in
     a loop there)."""
-    depth, is_looped = _depth(lines[at]), LOOP.match(lines[at]) is not None
+    depth, is_looped = indent(lines[at]), LOOP.match(lines[at]) is not None
     for place in range(at - 1, -1, -1):
         line = lines[place]
         if depth == 0:
             break
-        if line.strip() and _depth(line) < depth and not line.lstrip().startswith(")"):
-            depth = _depth(line)
+        if line.strip() and indent(line) < depth and not line.lstrip().startswith(")"):
+            depth = indent(line)
             if DEF.match(line):
                 return place, is_looped
             is_looped = is_looped or LOOP.match(line) is not None
     return None, is_looped
 
 
-def _depth(line):
+def indent(line):
+    """How far a line stands in."""
     return len(line) - len(line.lstrip())
 
 
@@ -180,18 +181,18 @@ def line_of(site):
 
 def above(lines, at):
     """The lines of the function before a line of it, with those of functions that it makes there."""
-    depth = max(1, _depth(lines[at])) if lines else 1
+    depth = max(1, indent(lines[at])) if lines else 1
     for line in reversed(lines[max(0, at - BEFORE) : at]):
-        if DEF.match(line) and _depth(line) < depth:
+        if DEF.match(line) and indent(line) < depth:
             return
         yield code(line)
 
 
 def below(lines, at):
     """The lines of the function behind a line of it, likewise."""
-    depth = max(1, _depth(lines[at])) if lines else 1
+    depth = max(1, indent(lines[at])) if lines else 1
     for line in lines[at + 1 : at + 1 + BEHIND]:
-        if DEF.match(line) and _depth(line) < depth:
+        if DEF.match(line) and indent(line) < depth:
             return
         yield code(line)
 
