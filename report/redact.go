@@ -186,7 +186,7 @@ func (r *Redactor) event(e *record.Event) record.Event {
 		h := &out.Holders[i]
 		h.Kind = verdict.HeldKind(*h) // the words that tell it may go
 		h.Path, h.Graph = r.text(h.Path), r.text(h.Graph)
-		h.Filled, h.Emptied = r.text(h.Filled), r.text(h.Emptied)
+		h.Filled, h.Emptied, h.Taken = r.text(h.Filled), r.text(h.Emptied), r.text(h.Taken)
 	}
 	if e.FirstTouch != nil {
 		touch := *e.FirstTouch

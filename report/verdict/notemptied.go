@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -14,14 +15,18 @@ import (
 // notEmptied says why a growth of a program of Python's stays open that a container holds which a line of the
 // program empties, or rids of what is old: the looks saw nothing of it go, so that the line has taken nothing out
 // yet, and may do so by the minute or never; or they saw some go, as of a window in time, which gets longer until
-// it is as old as the line allows. Empty of another.
+// it is as old as the line allows. What takes out single elements, as of sessions, leaves it open for some seconds.
+// A pool's idle memory stays open with the live memory beside which it grows. Empty of another.
 func notEmptied(s *settled) string {
 	if s.Run.Meta.Versions["python"] == "" || s.primary.Counts() || s.primary == series.Keys {
 		return ""
 	}
 	h := s.blamed(s.Holders())
-	if s.class == HostGrowth {
+	switch s.class {
+	case HostGrowth:
 		h = hostHolder(s, s.Holders())
+	case PoolGrowth:
+		h = holdsBeside(s)
 	}
 	if h == nil {
 		return ""
@@ -29,6 +34,8 @@ func notEmptied(s *settled) string {
 	t := takingOf(s, h.Path)
 	switch {
 	case t.site == "" || t.isOutlived() || t.after == 0 && !isYoungPython(s):
+		return ""
+	case t.isSingle && (t.some || t.at >= t.since+singlyFor):
 		return ""
 	case t.some:
 		return fmt.Sprintf("%s grows, and may still be filling up: %s has begun to take elements out of it", h.Path,
@@ -49,11 +56,37 @@ const (
 	lazily       = 3. // seconds
 	stillLonger  = .6
 	maybeInMilli = 600
+
+	// Sessions, requests and the like last for some seconds: for singlyFor a container may only get longer out of
+	// which a line takes single elements.
+	singlyFor = 10. // seconds
 )
+
+// holdsBeside is the holder with a name that has most of the live memory of a device, where that has grown by as
+// much as the pool's idle memory that grows: what is left of the blocks that live ones were cut from. nil of another.
+func holdsBeside(s *settled) *HolderRow {
+	l := s.Judged
+	if s.primary != series.Idle || l.Untimed || len(l.Clock) == 0 {
+		return nil
+	}
+	from, to := l.Clock[s.Grow[s.primary].From], l.Clock[len(l.Clock)-1]
+	if rose := s.Whole.Between(series.Live, from, to) * (to - from); !(rose >= s.size) { // also where it is unknown
+		return nil
+	}
+	var most *HolderRow
+	all := s.Holders()
+	for i := range all {
+		if h := &all[i]; !h.Host && hasName(h.Path) && (most == nil || h.Bytes > most.Bytes) {
+			most = h
+		}
+	}
+	return most
+}
 
 // taking is what the looks tell of a container and of a line that takes something out of it. Times are seconds.
 type taking struct {
 	site      string  // the line; empty where there is none
+	isSingle  bool    // it takes out single elements
 	after     float64 // the age that it compares with; 0 is unknown
 	since, at float64 // when the first look's elements began to come, and when the last look was
 	lasted    float64 // how long what was asked for again by the last look had been there at least
@@ -80,7 +113,8 @@ func takingOf(s *settled, path string) *taking {
 			t.some = t.some || h.Stayed < h.Before || h.Length < before.Length
 			before = h
 		}
-		t.site, t.after = before.Emptied, before.EmptiedAfter
+		t.site, t.after = cmp.Or(before.Emptied, before.Taken), before.EmptiedAfter
+		t.isSingle = before.Emptied == ""
 	}
 	if t.after >= maybeInMilli {
 		t.after /= 1000

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -74,5 +75,62 @@ func TestAListThatMayYetBeEmptiedIsOpenInAYoungProgram(t *testing.T) {
 		if v.Verdict != HostGrowth {
 			t.Errorf("%s: %s", what, v.Answer)
 		}
+	}
+}
+
+// Sessions last for some seconds: until the first of them ends, the table that has them only gets longer.
+func TestAListOutOfWhichSingleElementsAreTakenIsOpenForSomeSeconds(t *testing.T) {
+	t.Parallel()
+	const each = 128 * kib
+	judged := func(rows int, told func(h *record.Holder)) *Verdict {
+		p := newProgram(rows)
+		p.meta.Versions = map[string]string{"python": "3.12"}
+		p.grows(record.ColRSS, 80*mib, 0, each).grows(record.ColFootprint, 80*mib, 0, each)
+		p.lookedAt("dict main() local desk.sessions", each, 0)
+		for i := range p.events {
+			told(&p.events[i].Holders[0])
+		}
+		return p.judge()
+	}
+	ends := func(h *record.Holder) { h.Taken = "/app/desk.py:81 leave" }
+	v := judged(240, ends)
+	if v.Verdict != Undecided || !strings.Contains(v.Answer, "/app/desk.py:81 in leave takes something out of it") {
+		t.Errorf("a line takes sessions out: %s", v.Answer)
+	}
+	gone := func(h *record.Holder) { ends(h); h.Before, h.Stayed = 20, 19 }
+	for what, v := range map[string]*Verdict{
+		"no line does":            judged(240, func(*record.Holder) {}),
+		"some were seen to end":   judged(240, gone),
+		"sessions should be over": judged(400, ends),
+	} {
+		if v.Verdict != HostGrowth {
+			t.Errorf("%s: %s", what, v.Answer)
+		}
+	}
+}
+
+// What a pool has idle beside live blocks grows with these: as long as a window of them fills, it may be nothing else.
+func TestAPoolBesideAWindowThatFillsIsOpen(t *testing.T) {
+	t.Parallel()
+	judged := func(live float64, after float64) *Verdict {
+		p := newProgram(260).healthy()
+		p.meta.Versions = map[string]string{"python": "3.12"}
+		p.set(record.ColLive, func(i int) float64 { return 60*mib + live*math.Min(float64(i), 190) }).
+			set(record.ColIdle, func(i int) float64 { return 20*mib + 64*kib*float64(i) }).
+			set(record.ColGPU, func(i int) float64 { return 700*mib + 64*kib*float64(i) + live*math.Min(float64(i), 190) })
+		p.lookedAt("deque main() local window.maps", int64(live), 0)
+		for i := range p.events {
+			p.events[i].Holders[0].Emptied, p.events[i].Holders[0].EmptiedAfter = "/app/crown.py:76 add", after
+		}
+		return p.judge()
+	}
+	if v := judged(256*kib, 12); v.Verdict != Undecided || !strings.Contains(v.Answer, "/app/crown.py:76 in add takes") {
+		t.Errorf("it fills: %s", v.Answer)
+	}
+	if v := judged(256*kib, 2); v.Verdict != PoolGrowth {
+		t.Errorf("it should be full: %s", v.Answer)
+	}
+	if v := judged(kib, 12); v.Verdict != PoolGrowth {
+		t.Errorf("what is live grows by less: %s", v.Answer)
 	}
 }

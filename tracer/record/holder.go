@@ -52,6 +52,9 @@ type Holder struct {
 	// EmptiedAfter is the age with which that line compares, as a number of the source: mostly of seconds or
 	// milliseconds. 0 is unknown.
 	EmptiedAfter float64 `json:"emptied_after,omitempty"`
+	// Taken is the place, as Emptied's, of a line that takes single elements out of the path's container, where
+	// no line empties it.
+	Taken string `json:"taken,omitempty"`
 	// OnlyAdded says that no line of the program's source takes anything out of the path's container, nor
 	// hands it on by another name. Both were found by a search of the text.
 	OnlyAdded bool `json:"only_added,omitempty"`

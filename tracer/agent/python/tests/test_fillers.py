@@ -45,6 +45,7 @@ from gpumem_agent.holders import (
     texts,
     words,
 )
+from gpumem_agent.holders.states import LEAST, parts
 from gpumem_agent.surveys import Surveys
 from test_looks import Running
 
@@ -1129,6 +1130,30 @@ class FillersTest(unittest.TestCase):
             self.assertEqual(told.get("kind"), kind)
             for step in range(40, 80):
                 save(step, BLOB)
+
+    def test_a_line_that_keeps_a_state_of_several_parts_keeps_snapshots(self):
+        self.keep(undo={}, moves={})
+
+        def save(step, state):
+            undo[step] = state
+
+        def note(step, state):
+            moves[step] = state
+
+        self.look()
+        for step in range(40):
+            save(step, {"part %d" % n: bytearray(BLOB) for n in range(4)})
+            note(step, [bytearray(BLOB) for n in range(2)])
+        with unittest.mock.patch.object(naming, "_is_of_many", return_value=False):
+            told = {path.rpartition(".")[2]: found.get("kind") for path, found in self.look().items()}
+        self.assertEqual(told["undo"], "snapshots-kept")
+        self.assertNotEqual(told["moves"], "snapshots-kept")
+
+    def test_the_parts_of_an_element_are_what_its_own_containers_have(self):
+        self.assertEqual(parts([{"a": [(self,), self], "name": "x", "step": 3}, self]), 2)
+        self.assertEqual(parts({1: [self] * 100}), LEAST)
+        self.assertEqual(parts([self]), 1)
+        self.assertEqual((parts([]), parts(self)), (0, 0))
 
     def test_what_is_registered_for_the_end_is_held_by_weakrefs_registry(self):
         made = []

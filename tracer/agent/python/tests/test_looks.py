@@ -447,6 +447,50 @@ class LooksTest(unittest.TestCase):
         self.assertEqual(path, "OrderedDict keep() local weight.hooks[…]() default batch")
         self.assertEqual(found, (3 * MIB, 3))
 
+    def test_the_hooks_of_a_few_modules_are_told_and_not_the_list_of_these(self):
+        def keep(wait):
+            layers = [Trainer() for _ in range(4)]
+            for layer in layers:
+                layer._forward_hooks = collections.OrderedDict()
+            del layer
+            for key in range(5):
+                layers[0]._forward_hooks[key] = lambda inputs, batch=torch.empty(MIB): None
+            wait()
+
+        running = Running(keep)
+        self.addCleanup(running.end)
+        ((path, found),) = self.look().items()
+        self.assertEqual(path, "OrderedDict keep() local layers[…]._forward_hooks[…]() default batch")
+        self.assertEqual(found, (5 * MIB, 5))
+
+    def test_a_list_with_many_elements_is_told_and_not_the_two_or_three_around_it(self):
+        def keep(wait, boards):
+            boards = [Trainer() for _ in range(boards)]
+            for board in boards[:2]:
+                board.notes = [torch.empty(MIB) for _ in range(20)]
+            del board
+            wait()
+
+        for number, path in ((3, "list keep() local boards[…].notes"), (4, "list keep() local boards[…].notes[…]")):
+            running = Running(functools.partial(keep, boards=number))
+            self.assertEqual(self.look(), {path: (40 * MIB, 40)})
+            running.end()
+
+    def test_what_an_expression_loops_over_has_the_name_that_it_has_elsewhere(self):
+        class Judge:
+            def judge(self, wait):
+                any(wait() for _ in self.rows)
+
+        def keep(wait):
+            hall = Trainer()
+            hall.main = types.SimpleNamespace(judge=Judge())
+            hall.main.judge.rows = [torch.empty(MIB) for _ in range(3)]
+            hall.main.judge.judge(wait)
+
+        running = Running(keep)
+        self.addCleanup(running.end)
+        self.assertEqual(self.look(), {"list keep() local hall.main.judge.rows": (3 * MIB, 3)})
+
     def test_a_path_ends_where_an_object_hides_what_it_refers_to(self):
         table = Trainer()
         table._blocks = itertools.repeat([torch.empty(MIB), torch.empty(MIB)])

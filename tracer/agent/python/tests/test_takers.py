@@ -49,19 +49,19 @@ BODIES = (
     ("        for n, b in list(self.bands.items()):\n            if b.open:\n                self.bands.pop(n)\n", 11),
     ("        band = self.bands.get(n)\n        if band is not None and band.deadline <= due:\n"
      "            del self.bands[n]\n", 11),
-    ("        if self.deadline <= due:\n            del self.bands[0]\n", None),
-    ("        return self.bands.get(timeout=0.5)\n", None),
+    ("        if self.deadline <= due:\n            del self.bands[0]\n", "taken 10"),
+    ("        return self.bands.get(timeout=0.5)\n", "taken 9"),
     ("        return self.bands.get(name)\n", "added"),
-    ("        for n in self.called_off:\n            self.bands.pop(n)\n", None),
-    ("        while time.monotonic() - started < SECONDS:\n            self.bands.pop(0)\n", None),
-    ("        if band.is_old:\n            self.bands.remove(band)\n", None),
-    ("        self.bands.pop(0)\n", None),
-    ("        self.bands.remove(self.bands[0])\n", None),
-    ("        del self.bands[0]\n", None),
-    ("        heapq.heappop(self.bands)\n", None),
+    ("        for n in self.called_off:\n            self.bands.pop(n)\n", "taken 10"),
+    ("        while time.monotonic() - started < SECONDS:\n            self.bands.pop(0)\n", "taken 10"),
+    ("        if band.is_old:\n            self.bands.remove(band)\n", "taken 10"),
+    ("        self.bands.pop(0)\n", "taken 9"),
+    ("        self.bands.remove(self.bands[0])\n", "taken 9"),
+    ("        del self.bands[0]\n", "taken 9"),
+    ("        heapq.heappop(self.bands)\n", "taken 9"),
     ("        trim(self.bands, 8)\n", None),
     ("        publish(day=self.day, bands=self.bands)\n", None),
-    ("        mine = self.bands\n        mine.pop()\n", None),
+    ("        mine = self.bands\n        mine.pop()\n", "taken 10"),
     ("        mine = self.bands\n        while mine and mine[0].at < now - 20:\n            mine.pop(0)\n", 11),
     ("        mine = self.bands  # of today\n        while mine[0].at < now - 20:\n            mine.pop(0)\n", 11),
     ("        for band in self.bands:\n            while band[0].at < horizon:\n                band.popleft()\n", 11),
@@ -90,12 +90,14 @@ class TakersTest(unittest.TestCase):
             of_program = [mock.patch.object(module, "program_files", lambda: files) for module in (takers, ages)]
             with of_program[0], of_program[1]:
                 found = takers.told(name, of_object, ["%s:%d %s" % (file, line, function)])
-            return {k: v.replace(file, "day.py") if k == "emptied" else v for k, v in found.items()}
+            return {k: v.replace(file, "day.py") if k in ("emptied", "taken") else v for k, v in found.items()}
 
     def test_lines_that_take_something_out_are_found(self):
         for body, expected in BODIES:
             at = expected if type(expected) is str else "%s settle" % expected
             want = {"added": {"only_added": True}, None: {}}.get(expected, {"emptied": "day.py:" + at})
+            if at.startswith("taken "):
+                want = {"taken": "day.py:%s settle" % at.partition(" ")[2]}
             told = self.told(HEAD + body)
             told.pop("emptied_after", None)
             self.assertEqual(told, want, body)
@@ -147,6 +149,25 @@ class TakersTest(unittest.TestCase):
             (line + made % (", span", "other") + made % (", other", "span"), (), None),
         ):
             self.assertEqual(self.told(HEAD + text, others=others).get("emptied_after"), age, text)
+
+    def test_the_age_may_be_part_of_an_argument(self):
+        text = HEAD + (
+            "        self._drop_before(self.now - self.span)\n\n    def _drop_before(self, limit):\n"
+            "        while self.bands and self.bands[0][0] < limit:\n            self.bands.pop(0)\n\n"
+            "def run():\n    day = Day(20.0)\n"
+        ).replace("settle(self)", "settle(self, band)")
+        text = text.replace("__init__(self):\n", "__init__(self, span):\n        self.span = span\n")
+        self.assertEqual(self.told(text, line=7), {"emptied": "day.py:14 _drop_before", "emptied_after": 20.0})
+        for other in ("if self.bands[0][0] < limit:", "while self.bands[0][0] != limit:", "while self.bands:"):
+            told = self.told(text.replace("while self.bands and self.bands[0][0] < limit:", other), line=7)
+            self.assertEqual(told, {"taken": "day.py:14 _drop_before"}, other)
+
+    def test_what_takes_a_single_element_out_may_stand_where_it_came_in(self):
+        text = "class Day:\n    def serve(self, band):\n        self.bands[band.id] = band\n        try:\n"
+        text += "            band.play()\n        finally:\n            self.bands.pop(band.id)\n"
+        self.assertEqual(self.told(text, line=3, function="serve"), {"taken": "day.py:7 serve"})
+        bound = text.replace("finally", "if len(self.bands) > 9").replace("try", "if band")
+        self.assertEqual(self.told(bound, line=3, function="serve"), {})
 
     def test_a_line_counts_whose_function_is_called_before_the_end(self):
         body = HEAD.replace("(Shop)", "") + "        self.bands = [b for b in self.bands if b.open]\n"

@@ -5,13 +5,14 @@ import re
 
 from gpumem_agent.holders.texts import DEF, above, code, indent, line_of, program_files, search
 
-# A condition that compares ages, and is none of a program's main loop; one on an element's deadline; and one that says
-# what is too young to go.
+# A condition that compares ages, and is none of a program's main loop; one on an element's deadline; one on something
+# of the first element; and one that says what is too young to go.
 AGES = re.compile(
     r"(?i)(?=.*[<>])(?=.*[-\[])(?=.*(?:\b|_)(?:now|time|monotonic|age|clock|expir\w*|stale|since|deadline|horizon"
     r"|seconds|at|created|cutoff|oldest|older|span|stamp)(?:\b|_))(?!\s*while\s+time\.\w+\(\))"
 )
 DUE = re.compile(r"\s*(?:if|while)\b(?=.*[<>])(?=.*(?<!self)\.(?:\w+_)?(?:deadline|expir\w*|due|until)\b)")
+OLDEST = re.compile(r"\s*while\b.*\[0\](?:\[\w+\]|\.\w+)\s*[<>](?!.*\blen\()")  # "while x[0].at < limit"
 YOUNG = re.compile(r"(?i)\s*if\b(?=.*[<>]).*(?:\b|_)(?:horizon|cutoff|oldest)\b")
 INDEX = re.compile(r"\[[^\]]*\]")
 # Numbers, constants, names and attributes that are multiplied or divided; behind a call's name comes a bracket.
@@ -56,7 +57,7 @@ def of(site):
 
 def compares(condition):
     """Whether a condition compares ages."""
-    return any(form.match(condition) for form in (AGES, DUE, YOUNG))
+    return any(form.match(condition) for form in (AGES, DUE, OLDEST, YOUNG))
 
 
 def _numbers(text, file, before, steps):

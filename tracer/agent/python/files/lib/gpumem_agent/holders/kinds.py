@@ -227,10 +227,12 @@ def _has_packages(folder):
 def rank_of(code):
     """How well a person knows the variables of a function: 0 those of the program's
     functions, beside its modules; 1 those of its methods, where self is an object
-    that has better names mostly; 2 those of libraries."""
-    if is_library(code.co_filename):
+    that has better names mostly; 2 those of libraries, and of expressions that loop over
+    what has a name elsewhere."""
+    first = code.co_varnames[:1]
+    if is_library(code.co_filename) or first == (".0",):
         return 2
-    return int(code.co_varnames[:1] in (("self",), ("cls",)))
+    return int(first in (("self",), ("cls",)))
 
 
 def script_name(module):

@@ -20,6 +20,7 @@ GROWING = (
     *(collections.OrderedDict, collections.defaultdict, collections.Counter),
 )
 SOME = 16  # elements from which a container is noted
+FEW_AROUND = 3  # and of one around such, up to which it is not told in its place
 LARGE = 1000  # and from which it is large, whatever its elements take
 MOST_OUTPUTS = 5000  # arrays that are asked whether autograd made them
 MOST_NOTED = 50000  # containers; beyond these only the large ones are noted
@@ -61,11 +62,13 @@ def _choose(found, kinds, items, same_items):
     return atomic.fill(found, itertools.compress(items, chosen))
 
 
-def outnumbers(inner, outer):
-    """Whether a container has many elements, and the one around it no more than that one: of the
-    handlers of a log there is one, which keeps what is logged."""
-    are_plain = type(inner) in GROWING and type(outer) in GROWING
-    return are_plain and len(outer) == 1 and len(inner) >= SOME
+def outnumbers(inner, outer, of_hooks=False):
+    """Whether a container has many elements, and the one around it hardly more than that one: of the
+    handlers of a log there is one or two, which keep what is logged. Of modules that have hooks there
+    are as many as before, so that fewer than the hooks of one are told by these."""
+    if type(inner) not in GROWING or type(outer) not in GROWING:
+        return False
+    return len(outer) <= FEW_AROUND and len(inner) >= SOME or of_hooks and len(inner) > len(outer)
 
 
 class Array:

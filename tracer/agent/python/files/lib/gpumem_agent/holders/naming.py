@@ -284,7 +284,7 @@ class Holders:
         entries.sort(key=lambda e: (-e["bytes"], -e["count"], e["path"]))
         for place, entry in enumerate(entries):
             asked = [entry.pop(key, None) for key in ("filled", "assigned")]
-            numbers = entry.pop("numbers", {})
+            numbers, parts = entry.pop("numbers", {}), entry.pop("parts", 0)
             is_dictionary, by_object, of_things = (entry.pop(key, False) for key in FORMS)
             if ": autograd graph of " in entry["path"]:
                 asked.reverse()  # it hangs on what was assigned last
@@ -298,7 +298,8 @@ class Holders:
             if by_object:
                 entry.setdefault("kind", memos.BY_OBJECT)
             is_open = entry.get("kind") in (None, memos.REGISTER, memos.ASKED_FOR)  # old states are taken out as well
-            if lines and is_open and _is_of_many(entry) and states.keeps_state(lines[0]):
+            of_many = parts >= states.LEAST or _is_of_many(entry)
+            if lines and is_open and of_many and states.keeps_state(lines[0]):
                 entry["kind"] = "snapshots-kept"
             if lines:
                 entry["filled"] = "; ".join(lines)

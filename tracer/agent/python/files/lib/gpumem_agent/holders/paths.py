@@ -6,7 +6,7 @@ import sys
 import types
 
 from gpumem_agent.frameworks.torch_names import HOOKS, is_hooks, parts_of, stands_for_many, tidy
-from gpumem_agent.holders import hooks
+from gpumem_agent.holders import hooks, states
 from gpumem_agent.holders.bounds import numbers_of
 from gpumem_agent.holders.kinds import (
     CELL,
@@ -35,7 +35,7 @@ from gpumem_agent.holders.kinds import (
     script_name,
     variable_of,
 )
-from gpumem_agent.holders.lines import assigned, filler, module_with
+from gpumem_agent.holders.lines import assigned, filler, module_with, of_hooks
 from gpumem_agent.holders.living import GROWING, outnumbers
 from gpumem_agent.holders.local import Local
 from gpumem_agent.holders.logged import RECORDS, logged
@@ -160,6 +160,7 @@ class Path:
                 return {"length": known[0], "bound": known[1], **facts}
         if type(container) in GROWING:
             facts["length"] = len(container)
+            facts["parts"] = states.parts(container)
             facts["numbers"] = numbers_of(self.chain, at, self._modules)
         elif self.container is not None and parts_of(container):
             facts["length"] = sum(map(dict.__len__, parts_of(container)))
@@ -324,7 +325,7 @@ class Path:
                 self._keyed.append((at, len(self._parts)))
             self._parts.append("[%r]" % key)
         else:
-            self._variadic(parent)
+            self._variadic(parent, of_hooks(self.chain, at, self._modules))
 
     def _tee(self, at):
         """The step from a branch to an element, past the links that have some elements each."""
@@ -336,8 +337,8 @@ class Path:
         """Whether a dictionary is one in which a module has its parts."""
         return module_with(self.chain, at) is not None
 
-    def _variadic(self, parent):
-        if self.container is None or outnumbers(parent, self.container):
+    def _variadic(self, parent, of_hooks=False):
+        if self.container is None or outnumbers(parent, self.container, of_hooks):
             self.container = parent
             self._before = "".join(self._parts)
         self._parts.append("[…]")

@@ -3,9 +3,12 @@ and what trains them. PyTorch's are known by their shapes; those of JAX are plai
 and go by the name that the program gives them, or gives what it made a copy of.
 """
 
+import collections
 import functools
+import itertools
 import re
 
+from gpumem_agent.holders.kinds import is_a
 from gpumem_agent.holders.texts import LONGEST, above, code, line_of
 
 LEAST = 3  # arrays of each element: a state of an environment has fewer
@@ -13,8 +16,29 @@ ADDED = re.compile(r"(?:\.\w+\(|=(?!=))(.*)")  # what is added, behind a method'
 STATE = re.compile(r"(?<![\w.])(?:\w+\.)*(?:\w+_)?(?:state|weights|params|parameters)\s*(?=[,)\]}]|$)")
 VARIABLE = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*(?=[,)\]}]|$)")
 MOST = 4  # of a line, that are looked for
+MOST_PARTS = 64  # of an element, that are looked at
+NO_ARRAYS = (str, bytes, int, float, complex, type(None))
+PLAIN = {dict: dict.values, list: list.__iter__, tuple: tuple.__iter__, collections.deque: collections.deque.__iter__}
 COPIES = re.compile(r"\bdeepcopy\s*\(|\b(?:tree_map|tree\.map)\s*\(.*copy")  # of a whole tree, whatever its name
 COPIED = r"^\s*%s\s*=(?!=)(.*(?:copy\b|\bclone\b|\btree_map\b|\btree\.map\b|\bdevice_get\b).*)"
+
+def parts(container):
+    """How many values the first element of a container has in plain containers of its own, without texts and
+    numbers; LEAST of them and more."""
+    pending, found = list(_some(container, 1)), 0
+    while pending and found < LEAST:
+        item = pending.pop()
+        if is_a(item, (dict, list, tuple)):
+            pending.extend(_some(item, MOST_PARTS - len(pending)))
+        else:
+            found += not is_a(item, NO_ARRAYS)
+    return found
+
+
+def _some(container, most):
+    """The first elements of a plain container, past what a class of the program's makes of it; none of another."""
+    each = next((each for kind, each in PLAIN.items() if is_a(container, kind)), None)
+    return itertools.islice(each(container), max(0, most)) if each else ()
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again

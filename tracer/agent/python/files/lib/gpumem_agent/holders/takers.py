@@ -63,7 +63,8 @@ MAKERS = " __init__", " __new__", " __post_init__", " setup", " <module>"  # end
 
 def told(name, of_object, sites):
     """{"emptied": the place of a line that empties a container with a name, which some sites fill, or takes out
-    what is old or too much} or {"only_added": True} where no line of the program takes anything out of it, or {}."""
+    what is old or too much}, {"taken": that of one that takes out a single element}, {"only_added": True} where no
+    line of the program takes anything out of it, or {}."""
     if not name.isidentifier() or not sites:
         return {}
     return dict(_told(name, of_object, sites[0], len(program_files())))
@@ -86,16 +87,35 @@ def _told(name, of_object, site, files):
     empties = [s for s in empties if not s.endswith(MAKERS)]
     elsewhere = [] if empties else aliases.lines(file, name, words["mark"], TAKES)
     empties += [s for s in (*taking, *elsewhere) if gives_way(s, site)] + [s for s in taking if _sweeps(s, site, name)]
-    reached = [s for s in empties if s.rpartition(" ")[2] == site.rpartition(" ")[2] or _is_reached(s)]
+    reached = _first_reached(empties, site)
     if reached:
-        age = ages.of(reached[0])
-        return {"emptied": reached[0], **({"emptied_after": age} if age else {})}
+        age = ages.of(reached)
+        return {"emptied": reached, **({"emptied_after": age} if age else {})}
+    single = (s for s in (*taking, *elsewhere) if not s.endswith(MAKERS) and not _counts(s))
+    taken = None if empties else _first_reached(single, site)
+    if taken:
+        return {"taken": taken}
     if empties or taking or elsewhere or len(made) > 1 or files >= MOST_FILES:
         return {}
     takes = re.compile("|".join(form % words for form in (TAKES, HANDED)))
     if any(search(each, takes, name) for each in dict.fromkeys((file, *program_files()))):
         return {}
     return {"only_added": True}
+
+
+def _first_reached(found, filled):
+    """The first of some sites that is in the function that fills, or one that somebody calls; None of none."""
+    return next((s for s in found if _function(s) == _function(filled) or _is_reached(s)), None)
+
+
+def _function(site):
+    return site.rpartition(" ")[2]
+
+
+def _counts(site):
+    """Whether the line of a site takes something out where there is too much."""
+    _, lines, at = line_of(site)
+    return any(map(COUNTS.match, ages.conditions(lines, at)))
 
 
 def _put_back(file, name, words):
@@ -115,14 +135,14 @@ def _is_reached(site):
     """Whether the function of a site is one that somebody calls while what has the container is at work: its name
     is in another line of the program than one of a function for the end, or a library may call it."""
     file, lines, at = line_of(site)
-    function = site.rpartition(" ")[2]
+    function = _function(site)
     if ENDING.fullmatch(function):
         return False
     if not lines or not function.isidentifier() or function.startswith("__") or _is_handed_over(lines, at):
         return True
     named = re.compile(r"(?<!def )\b%s\b(?!\s*=(?!=))" % re.escape(function))
     places = (s for each in dict.fromkeys((file, *program_files())) for s in search(each, named, function))
-    return any(not ENDING.fullmatch(s.rpartition(" ")[2]) for s in places)
+    return any(not ENDING.fullmatch(_function(s)) for s in places)
 
 
 def _is_handed_over(lines, at):
@@ -145,7 +165,7 @@ def _sweeps(site, filled, name):
     the container has chosen."""
     _, lines, at = line_of(site)
     chosen = re.compile(SWEPT.replace("%s", re.escape(name)))
-    elsewhere = site.rpartition(" ")[2] != filled.rpartition(" ")[2]
+    elsewhere = _function(site) != _function(filled)
     return elsewhere and any(map(chosen.search, above(lines, at)))
 
 
@@ -154,5 +174,5 @@ def gives_way(site, filled):
     that fills: that has its bound beside it."""
     _, lines, at = line_of(site)
     conditions = ages.conditions(lines, at)
-    elsewhere = site.rpartition(" ")[2] != filled.rpartition(" ")[2]
+    elsewhere = _function(site) != _function(filled)
     return any(ages.compares(c) or elsewhere and COUNTS.match(c) for c in conditions)
