@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/place"
 	"github.com/gpumem/gpumem/report/series"
@@ -35,7 +36,7 @@ func notEmptied(s *settled) string {
 	switch {
 	case t.site == "" || t.isOutlived() || t.after == 0 && !isYoungPython(s):
 		return ""
-	case t.isSingle && (t.some || t.at >= t.since+singlyFor):
+	case t.isSingle && (t.some || max(t.at-t.since, growth.SpanOf(&s.Examined, &s.Grow[s.primary])) >= singlyFor):
 		return ""
 	case t.some:
 		return fmt.Sprintf("%s grows, and may still be filling up: %s has begun to take elements out of it", h.Path,
@@ -57,8 +58,8 @@ const (
 	stillLonger  = .6
 	maybeInMilli = 600
 
-	// Sessions, requests and the like last for some seconds: for singlyFor a container may only get longer out of
-	// which a line takes single elements.
+	// Sessions, requests and the like last for some seconds: for singlyFor a container may only get longer, and
+	// memory with it, out of which a line takes single elements.
 	singlyFor = 10. // seconds
 )
 

@@ -93,14 +93,14 @@ func TestAListOutOfWhichSingleElementsAreTakenIsOpenForSomeSeconds(t *testing.T)
 		return p.judge()
 	}
 	ends := func(h *record.Holder) { h.Taken = "/app/desk.py:81 leave" }
-	v := judged(240, ends)
+	v := judged(190, ends)
 	if v.Verdict != Undecided || !strings.Contains(v.Answer, "/app/desk.py:81 in leave takes something out of it") {
 		t.Errorf("a line takes sessions out: %s", v.Answer)
 	}
 	gone := func(h *record.Holder) { ends(h); h.Before, h.Stayed = 20, 19 }
 	for what, v := range map[string]*Verdict{
-		"no line does":            judged(240, func(*record.Holder) {}),
-		"some were seen to end":   judged(240, gone),
+		"no line does":            judged(190, func(*record.Holder) {}),
+		"some were seen to end":   judged(190, gone),
 		"sessions should be over": judged(400, ends),
 	} {
 		if v.Verdict != HostGrowth {
