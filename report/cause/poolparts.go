@@ -42,10 +42,21 @@ func poolsKept(c *Case) *Cause {
 // times that beyond the most that was seen live.
 const (
 	leastAlike = 6
-	alike      = .9 // of the middle size, and as much more
-	mostAlike  = .8 // of the blocks
+	alike      = .9 // of the size of the block that has the middle byte, and as much more
+	mostAlike  = .8 // of what the blocks have together: a program's first small ones say nothing of it
 	manyFit    = 4.
 )
+
+// heaviest is the size of the blocks that have the middle one of so many bytes, sorted by size.
+func heaviest(sizes []float64, all float64) float64 {
+	sum := 0.
+	for _, size := range slices.Sorted(slices.Values(sizes)) {
+		if sum += size; sum >= all/2 {
+			return size
+		}
+	}
+	return 0
+}
 
 // poolFragmented: the pool asks the driver for blocks as large as those before, although it has idle many times
 // as much: pieces that live on lie between what is idle.
@@ -58,16 +69,16 @@ func poolFragmented(c *Case) *Cause {
 	if len(sizes) < leastAlike || all < partOfClimbed*c.Size {
 		return nil
 	}
-	middle := stat.Median(slices.Clone(sizes))
-	like := 0
+	middle := heaviest(sizes, all)
+	like, together := 0, 0.
 	for _, size := range sizes {
 		if size >= alike*middle && size <= middle/alike {
-			like++
+			like, together = like+1, together+size
 		}
 	}
 	live := c.since(record.ColLive)
 	beyond := stat.Quantile(stat.Known(stat.Plus(live, c.since(record.ColIdle))), 1) - stat.Quantile(stat.Known(live), 1)
-	if float64(like) < mostAlike*float64(len(sizes)) || !(beyond >= manyFit*middle) {
+	if like < leastAlike || together < mostAlike*all || !(beyond >= manyFit*middle) {
 		return nil
 	}
 	next := "copy what lives long into a place that was made before, so that it does not lie in blocks that are " +
@@ -77,7 +88,7 @@ func poolFragmented(c *Case) *Cause {
 	}
 	return &Cause{ID: PoolFragmented, Confidence: .8 * c.Confidence,
 		Evidence: evidence("the pool took %s blocks of some %s each, while it has %s beyond the most that was seen "+
-			"live: what is idle lies in pieces", units.Whole(float64(len(sizes))), units.Bytes(middle),
+			"live: what is idle lies in pieces", units.Whole(float64(like)), units.Bytes(middle),
 			units.Bytes(beyond)),
 		Next:   next,
 		Change: []string{"- kept[i] = pieces[-1]", "+ kept[i].copy_(pieces[-1])  # into a place made once"}}

@@ -43,7 +43,11 @@ func TrendsOf(x *growth.Examined) *Trends {
 func findTrend(e *Trends) (finding.Finding, *Shares) {
 	a := e.grow.Amounts()
 	k, whose := e.Blame(a)
-	if larger := e.grow.Eclipsed(a, k, whose); larger < series.Keys {
+	larger := e.grow.Eclipsed(a, k, whose)
+	if k == series.Live && a[series.Idle] > rivalFactor*a[k] && fewAlike(e.rows, e.grow[series.Idle].From) {
+		larger = series.Idle
+	}
+	if larger < series.Keys {
 		why := " rose by far more than the accounts that surely grow; whether it will go on is open"
 		return finding.Finding{Of: series.Keys, Why: series.AccountWords[larger] + why}, nil
 	}
@@ -254,11 +258,13 @@ func segmentsClimb(rows *series.Accounts, from int) bool {
 	return largest[0] > 0 && largest[1] >= speedUp*largest[0]
 }
 
-// Segments are alike where so many were taken and the largest is no more than so many times the smallest.
+// Segments are alike where so many were taken and the largest is no more than so many times the smallest, and may
+// be from someSegments on.
 // PyTorch takes small requests in pieces of 2 and of 20 MiB, whose size says nothing of theirs
 // (c10/cuda/CUDACachingAllocator.cpp: kSmallBuffer, kLargeBuffer).
 const (
 	manySegments = 6
+	someSegments = 3
 	alikeTimes   = 1.02
 	smallPiece   = 2 << 20
 	largePiece   = 20 << 20
@@ -266,9 +272,22 @@ const (
 
 // segmentsAlike reports whether the pool took the same from the driver each time, over the rows from one on.
 func segmentsAlike(rows *series.Accounts, from int) bool {
+	n, alike := segments(rows, from)
+	return alike && n >= manySegments
+}
+
+// fewAlike reports whether it did so too few times to tell that it always does.
+func fewAlike(rows *series.Accounts, from int) bool {
+	n, alike := segments(rows, from)
+	return alike && n >= someSegments && n < manySegments
+}
+
+// segments are how many times the pool took memory from the driver, over the rows from one on, and whether that was
+// as much each time.
+func segments(rows *series.Accounts, from int) (n int, alike bool) {
 	misses, live, idle := rows.Cols[record.ColPoolMisses], rows.Cols[record.ColLive], rows.Cols[record.ColIdle]
 	if len(misses) <= from || len(live) != len(misses) || len(idle) != len(misses) {
-		return false
+		return 0, false
 	}
 	taken := stat.Steps(misses[from:], live[from:], idle[from:])
 	least, most := math.Inf(1), 0.
@@ -276,7 +295,7 @@ func segmentsAlike(rows *series.Accounts, from int) bool {
 		least, most = math.Min(least, s.Sum/s.Count), math.Max(most, s.Sum/s.Count)
 	}
 	isPiece := most == smallPiece || most == largePiece
-	return len(taken) >= manySegments && least > 0 && most <= alikeTimes*least && !isPiece
+	return len(taken), least > 0 && most <= alikeTimes*least && !isPiece
 }
 
 // hostOfHandles: host bytes that rise with the live handles and cost no more

@@ -37,20 +37,28 @@ func Examine(p series.Process, c trend.Conditions) *Examined {
 // surelyRises is how many errors above 0 the slope of what the pool has must be, to leave open whether it grows.
 const surelyRises = 4
 
+// fewLive of what the pool has more of the driver is so little that what is live may have it.
+const fewLive = 1. / 8
+
 // settleIdle decides on idle bytes that are hard to see because what is live sways: where that surely does
-// not grow, what the pool has of the driver, the sum of both, tells. Where it surely grew by less than
-// matters, the pool keeps no more than before. Where it surely grows, the pool keeps more, unless half of
-// it would have been seen, or what is live may have grown by all of it below its swaying: then idle bytes
+// not grow, or by far less, what the pool has of the driver, the sum of both, tells. Where it surely grew by
+// less than matters, the pool keeps no more than before. Where it surely grows, the pool keeps more, unless half
+// of it would have been seen, or what is live may have grown by all of it below its swaying: then idle bytes
 // are open, or what is live is where the pool keeps too little.
 func (x *Examined) settleIdle(c trend.Conditions) {
 	idle, live := &x.Grow[series.Idle], &x.Grow[series.Live]
-	if idle.Growing() || !live.Known || live.Growing() || live.Shape == trend.ShapeUndecided {
+	if idle.Growing() || !live.Known || live.Shape == trend.ShapeUndecided {
 		return
 	}
 	reserved := stat.Plus(x.Judged.Series[series.Live], x.Judged.Series[series.Idle])
 	g := x.Judged.Examine(reserved, x.Judged.Question(series.Idle, c))
 	unseen := idle.Upper >= g.Amount()/2
 	switch {
+	case live.Growing():
+		isMore := g.Growing() && live.Amount() <= fewLive*g.Amount()
+		if unseen && (isMore || g.Shape == trend.ShapeUndecided && g.Low*g.Span > eclipse*live.Amount()) {
+			*idle = g // surely more, whether it will go on or not
+		}
 	case g.Growing() && unseen && live.Upper < g.Amount():
 		*idle = g
 	case g.Growing() && unseen: // what is live may be all of it
