@@ -33,6 +33,8 @@ func TestAPoolInPiecesTakesBlocksOfASizeThatItHasIdleManyTimes(t *testing.T) {
 		"blocks of one size":              {sways(60, 16, 16, 16, 16, 16, 16, 16, 16), true},
 		"one other among many":            {sways(60, 16, 16, 16, 20, 16, 16, 16, 16), true},
 		"no more than was live at a time": {sways(190, 16, 16, 16, 16, 16, 16, 16, 16), false},
+		"behind small ones":               {sways(60, 2, 2, 2, 2, 2, 2, 2, 2, 2, 16, 16, 16, 16, 16, 16, 16, 16), true},
+		"beside as many other ones":       {sways(60, 16, 9, 16, 9, 16, 9, 16, 9, 16, 9, 16, 9), false},
 		"sizes that climb":                {sways(60, 16, 18, 20, 22, 24, 26, 28, 30), false},
 		"too few":                         {sways(60, 16, 16, 16, 16, 16), false},
 	} {

@@ -91,3 +91,32 @@ func TestWhatGrowsBelowASwellIsNotThePools(t *testing.T) {
 		}
 	}
 }
+
+// A pool in pieces takes 12 MiB each one and a half seconds, while what is live grows by a third of a MiB in each of
+// these below teeth of 500 MiB: pieces that were replaced by larger ones.
+func TestAPoolThatGrowsByFarMoreThanWhatIsLiveIsTheAnswer(t *testing.T) {
+	t.Parallel()
+	judged := func(rows, every int) *Verdict {
+		p := newProgram(rows)
+		p.set(record.ColLive, func(i int) float64 {
+			return 46*mib + mib/2*float64(i/30) + 528*mib*float64(max(0, i%5-3))
+		})
+		held := p.cols[record.ColLive]
+		reserved := func(i int) float64 { return (586 + 12*float64(i/every)) * mib }
+		return p.set(record.ColIdle, func(i int) float64 { return reserved(i) - held[i] }).
+			set(record.ColPoolMisses, func(i int) float64 { return float64(i / every) }).
+			set(record.ColGPU, func(i int) float64 { return 600*mib + reserved(i) }).
+			flat(record.ColLiveCount, 40, 0).flat(record.ColRSS, 500*mib, .01*mib).judge()
+	}
+	for rows, want := range map[int]Class{190: Undecided, 210: PoolGrowth, 500: PoolGrowth, 800: PoolGrowth} {
+		if v := judged(rows, 32); v.Verdict != want {
+			t.Errorf("%d rows: %s", rows, v.Answer)
+		}
+	}
+	if v := judged(250, 48); v.Verdict != Undecided {
+		t.Errorf("it took too few blocks of one size: %s", v.Answer)
+	}
+	if v := judged(500, 10_000); v.Verdict != AppLeak {
+		t.Errorf("the pool takes no more: %s", v.Answer)
+	}
+}
