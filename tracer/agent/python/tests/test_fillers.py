@@ -902,6 +902,7 @@ class FillersTest(unittest.TestCase):
             ("self.waiting.append(x)\nnames = [w.name for w in self.waiting if w.busy]", None),
             ("self.waiting.append(x)\nself.others.remove(x)", None),
             ("self.waiting.append(x)\ndel self.waiting[3]", "entries-left"),
+            ("self.waiting.append(x)\ndel self.waiting[:-9]", None),
             ("self.waiting.append(x)\nwhile self.waiting[0].at < now:\n    self.waiting.pop(0)", memos.UNREACHED),
             ("waiting.append(x)\nif len(waiting) > most:\n    del waiting[:-most]", memos.UNREACHED),
             ("waiting.append(x)\nif waiting:\n    return waiting.pop(0)", "unbounded-queue"),
@@ -1100,6 +1101,17 @@ class FillersTest(unittest.TestCase):
             found = memos.kind_of(path, [file.name + ":2 take"])
             self.assertEqual(found, {"kind": "optimizer-groups-added"})
             self.assertEqual(memos.kind_of(path, [file.name + ":3 take"]), {})
+            for line, told in ((2, set()), (3, {"emptied"})):
+                site = file.name + ":%d take" % line
+                holders = naming.Holders(0, None)
+                holders.add(path, BLOB, 3, {"filled": (fillers.Filler("param_groups", file.name, True),), "length": 3})
+                patches = {"places": [site], "own_sites": [site], "named": ("param_groups", True)}
+                with contextlib.ExitStack() as stack:
+                    for name, found in patches.items():
+                        stack.enter_context(unittest.mock.patch.object(naming, name, return_value=found))
+                    empties = unittest.mock.patch.object(naming.takers, "told", return_value={"emptied": "a.py:1 f"})
+                    stack.enter_context(empties)
+                    self.assertEqual(set(holders.listed()[0]) & {"emptied"}, told, "a group is no state")
 
     def test_what_an_optimizer_keeps_for_parameters_that_are_replaced_says_so(self):
         with tempfile.NamedTemporaryFile("w", suffix=".py") as file:

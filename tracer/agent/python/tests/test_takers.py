@@ -42,6 +42,7 @@ BODIES = (
     ("        while self.bands[0].at < now - 20:\n            self.bands.pop(0)\n", 10),
     ("        while self.order and time.monotonic() - self.order[0] > SPAN:\n            del self.bands[0]\n", 10),
     ("        while len(self.bands) > self.limit:\n            self.bands.pop(0)\n", 10),
+    ("        if len(self.bands) > self.opened:\n            self.bands.pop().leave()\n", None),
     ("        for old in [k for k, b in self.bands.items() if b.at < time.time() - 2]:\n"
      "            self.bands.pop(old)\n", 10),
     ("        done = [n for n, b in self.bands.items() if b.open]\n        for n in done:\n"
@@ -133,6 +134,8 @@ class TakersTest(unittest.TestCase):
         line = "        while now - self.bands[0].at > self.span:\n            self.bands.pop(0)\n"
         cutoff = "        cutoff = now - self.span\n" + line.replace("now - self.bands[0].at > self.span",
                                                                        "self.bands[0].at < cutoff")
+        swept = "        limit = %s\n        for n in [n for n, b in self.bands.items() if b.used < limit]:\n"
+        swept += "            del self.bands[n]\n"
         made = "\n\nclass Base:\n    def __init__(self%s):\n        self.span = %s\n"
         for text, others, age in (
             (line + made % ("", "8"), (), 8.0),
@@ -147,6 +150,10 @@ class TakersTest(unittest.TestCase):
             (cutoff.replace("< cutoff", "< cutoff * 1000") + made % ("", "8"), (), 8000.0),
             (cutoff.replace("< cutoff", "< cutoff * speed") + made % ("", "8"), (), None),
             (line + made % (", span", "other") + made % (", other", "span"), (), None),
+            (line + made % (", name, span", "span"), ("base = Base(name('a', 2), 3)\n",), 3.0),
+            (swept % "time.monotonic() - self.span" + made % ("", "8"), (), 8.0),
+            (swept % "time.monotonic() + self.span" + made % ("", "8"), (), None),
+            (swept % "self.span - 2" + made % ("", "8"), (), None),
         ):
             self.assertEqual(self.told(HEAD + text, others=others).get("emptied_after"), age, text)
 

@@ -14,6 +14,8 @@ AGES = re.compile(
 DUE = re.compile(r"\s*(?:if|while)\b(?=.*[<>])(?=.*(?<!self)\.(?:\w+_)?(?:deadline|expir\w*|due|until)\b)")
 OLDEST = re.compile(r"\s*while\b.*\[0\](?:\[\w+\]|\.\w+)\s*[<>](?!.*\blen\()")  # "while x[0].at < limit"
 YOUNG = re.compile(r"(?i)\s*if\b(?=.*[<>]).*(?:\b|_)(?:horizon|cutoff|oldest)\b")
+PASSED = re.compile(r"(?i)(?:\b|_)(?:now|time|monotonic|perf_counter|clock)\b.*\s-\s")
+WORD = re.compile(r"(?<![\w.])[a-z_]\w*(?![\w.(])")
 INDEX = re.compile(r"\[[^\]]*\]")
 # Numbers, constants, names and attributes that are multiplied or divided; behind a call's name comes a bracket.
 ATOM = r"[\w.]+(?![\w.])\(?"
@@ -31,7 +33,8 @@ MADE = r"^\s*%(name)s\s*(?::[^=]*)?=(?!=)(.*)"
 ATTRIBUTE = r"\.%(name)s\s*(?::[^=]*)?=(?!=)(.*)"
 ARGUMENT = r"(?:[(,]\s*|^\s+)%(name)s\s*(?::[^=,()]*)?=(?!=)([^,()]+)"
 PARAMETERS = r"\bdef\s+\w+\((.*,\s*)?%(name)s\b"
-CALLED = r"(?<!class )(?<!def )\b%(name)s\(([^()]*)\)"
+CALLED = r"(?<!class )(?<!def )\b%(name)s\(((?:[^()]|\([^()]*\))*)\)"
+CALLS = re.compile(r"\([^()]*\)")
 CONDITION = re.compile(r"\s*(?:if|while|for)\b")
 ENDS = re.compile(r"\s*(?:break|continue|return)\b")  # what is not to go
 NEAR = 3  # lines above one that takes something out
@@ -44,13 +47,14 @@ def of(site):
     """The number with which the line of a site, or the condition around it, compares an age; None where there is
     none, or there are several."""
     file, lines, at = line_of(site)
-    found = [c for c in conditions(lines, at) if compares(c)]
+    before = [code(line) for line in above(lines, at)]
+    found = [c for c in conditions(lines, at) if compares(c) or _has_horizon(c, before)]
     if not found or len(found) > 1 and not AGES.match(code(lines[at])):
         return None
     numbers = _numbers(found[0], file, (), 0)
     if not numbers:
         compared = found[0].partition("<")[2] or found[0].partition(">")[2]
-        numbers = _numbers(compared, file, [code(line) for line in above(lines, at)], STEPS)
+        numbers = _numbers(compared, file, before, STEPS)
     age = numbers.pop() if len(numbers) == 1 else None
     return age if age and age < LONGEST else None
 
@@ -58,6 +62,13 @@ def of(site):
 def compares(condition):
     """Whether a condition compares ages."""
     return any(form.match(condition) for form in (AGES, DUE, OLDEST, YOUNG))
+
+
+def _has_horizon(condition, before):
+    """Whether a condition compares with a name to which one of the lines before gives a time that has passed."""
+    compared = condition.partition("<")[2] or condition.partition(">")[2]
+    made = (re.compile(MADE % {"name": name}) for name in WORD.findall(compared))
+    return any(found and PASSED.search(found.group(1)) for form in made for found in map(form.match, before))
 
 
 def _numbers(text, file, before, steps):
@@ -111,7 +122,8 @@ def _by_place(name, file, files):
         place = before.count(",") - before.lstrip().startswith(("self", "cls"))
         heads = (CLASS_NAME if "__init__" in line else DEF).match
         called = next((head.group(1) for head in map(heads, reversed(lines[: at + 1])) if head), "")
-        calls = [text.split(",") for each in files for text in _values(each, CALLED, called)] if called else []
+        texts = [text for each in files for text in _values(each, CALLED, called)] if called else []
+        calls = [CALLS.sub("()", text).split(",") for text in texts]
         return [arguments[place] for arguments in calls if len(arguments) > place and "=" not in arguments[place]]
     return []
 

@@ -20,6 +20,7 @@ REGISTER = "entries-left"  # what is open, and taken out again on some paths onl
 ASKED_FOR = REGISTER + "/asked-for"  # objects that another line finds by their keys again, or goes through
 BY_OBJECT = REGISTER + "/objects"  # which keeps the objects that it is for
 REPLACED = REGISTER + "/replaced"  # of an optimizer's state, of parameters that were replaced
+GROUPS_ADDED = "optimizer-groups-added"
 UNREACHED = "buffer-without-bound/unreached"  # a line would let go of elements
 STATES = re.compile(r"defaultdict .*\.state$")  # a path
 DICTIONARY = re.compile(r"(?:dict|OrderedDict|defaultdict) [^:]*$")  # a path
@@ -48,7 +49,7 @@ TRIMMED = {
 }
 CONDITION = re.compile(r"\s*(?:if|while)\b")
 # Out of a list: one element, or all but those that are wanted still.
-REMOVED = r"\b%(name)s\.remove\s*\(|\bdel\b[^#]*\b%(name)s\["
+REMOVED = r"\b%(name)s\.remove\s*\(|\bdel\b[^#]*\b%(name)s\[(?![^\]]*:)"
 REMOVED += r"|\b%(name)s(?:\[:\])?\s*=\s*\[.*\bin\s+(?:\w+\.)*%(name)s\s+if\b"
 FOUND = r"\b%(name)s\.(?:get|values|items)\s*\(|\b%(name)s\[[^\]]*\](?!\s*=(?!=))"
 TAKEN_OUT = r"\bdel\b[^#]*\b%(name)s\[|\b%(name)s(?:\[[^\]]*\])?\.pop\s*\("
@@ -58,7 +59,7 @@ def kind_of(path, sites, is_dictionary=False, of_things=False):
     """{"kind": what the lines at some sites make of the container with a path that they fill}, or {}. Of
     things is a dictionary or a set that has objects of the program's own classes."""
     if any(map(adds_groups, sites)):
-        return {"kind": "optimizer-groups-added"}
+        return {"kind": GROUPS_ADDED}
     if STATES.match(path) and any(map(states, sites)):
         return {"kind": REPLACED}
     if is_dictionary or DICTIONARY.match(path):

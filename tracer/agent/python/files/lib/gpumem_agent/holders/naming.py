@@ -306,7 +306,7 @@ class Holders:
                 most = bound(entry, name_of(filled), numbers)
                 if most:
                     entry["bound"] = most
-                elif entry.get("length"):
+                elif entry.get("length") and entry.get("kind") != memos.GROUPS_ADDED:  # the groups are no state
                     own = own_sites(filled)
                     entry.update(takers.told(*named(filled), own) if own else takers.of_path(entry["path"], lines))
         return entries

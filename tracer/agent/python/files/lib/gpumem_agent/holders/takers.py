@@ -10,7 +10,18 @@ import re
 
 from gpumem_agent.holders import ages, aliases
 from gpumem_agent.holders.bounds import TAKES_OUT
-from gpumem_agent.holders.texts import CLASS, DEF, MOST_FILES, above, below, indent, line_of, program_files, search
+from gpumem_agent.holders.texts import (
+    CLASS,
+    DEF,
+    MOST_FILES,
+    above,
+    below,
+    code,
+    indent,
+    line_of,
+    program_files,
+    search,
+)
 
 # What only reads a container, or adds to it.
 READS = (
@@ -50,6 +61,7 @@ HANDED = (
 )
 # A condition that compares how many there are.
 COUNTS = re.compile(r"(?=.*[<>]).*\blen\(")
+NEWEST, APPENDS = re.compile(r"\.pop\s*\(\s*\)"), re.compile(r"\.append\s*\(")  # of a list, at its end
 SWEPT = r"\bfor\b.*\bin\b.*\b%s\b(?!\[).*\bif\b|^\s*for\b.*\bin\b.*\b%s\b(?!\[).*:\s*$"
 # A path in which one container stands: "dict main() local board.sightings[…].values".
 ELEMENTS = re.compile(r"\w+ [^\[]*?(?P<dot>\.)?(?P<name>[A-Za-z_]\w*)(?:\[…\])+(?:\.\w+)*$")
@@ -112,6 +124,11 @@ def _function(site):
     return site.rpartition(" ")[2]
 
 
+def _says(site, form):
+    _, lines, at = line_of(site)
+    return bool(lines) and form.search(code(lines[at])) is not None
+
+
 def _counts(site):
     """Whether the line of a site takes something out where there is too much."""
     _, lines, at = line_of(site)
@@ -171,8 +188,8 @@ def _sweeps(site, filled, name):
 
 def gives_way(site, filled):
     """Whether the line of a site takes out what is old; or what is too much, in another function than the one
-    that fills: that has its bound beside it."""
+    that fills: that has its bound beside it. Who takes the newest undoes something."""
     _, lines, at = line_of(site)
     conditions = ages.conditions(lines, at)
-    elsewhere = _function(site) != _function(filled)
+    elsewhere = _function(site) != _function(filled) and not (_says(site, NEWEST) and _says(filled, APPENDS))
     return any(ages.compares(c) or elsewhere and COUNTS.match(c) for c in conditions)
