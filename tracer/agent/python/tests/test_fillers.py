@@ -1533,7 +1533,7 @@ class FillersTest(unittest.TestCase):
 
             def emit(self, record):
                 self.records.append(record)  # the line of the handler
-                while self.records[0].created < record.created - 600:
+                while self.records[0].created < record.created - 540:
                     self.records.pop(0)  # the line of the end
 
         log, handler = logging.getLogger("gpumem.recorder"), Recorder()
@@ -1550,7 +1550,7 @@ class FillersTest(unittest.TestCase):
         first, second = told["filled"].split("; ")
         self.assertEqual(first, line_of("the handler") + " emit")
         self.assertEqual(told["emptied"], line_of("the end") + " emit")
-        self.assertEqual(told["emptied_after"], 600)
+        self.assertEqual(told["emptied_after"], 540)
         self.assertTrue(second.startswith(__file__), second)
         # Whoever has the logger alone sees its handlers first.
         chain = [log, log.handlers, handler, handler.records, handler.records[0]]

@@ -31,12 +31,16 @@ BODIES = (
     ("        self.bands: list[float] = list()\n", 9),
     ("        today, self.bands = self.bands, []\n", 9),
     ("        self.bands = [band for band in self.bands if band.open]\n", 9),
+    ("        self.bands = [band for band in self.bands if band is not None]\n", 9),
+    ("        self.bands = [band for band in self.bands if band is not gone]\n", "taken 9"),
+    ("        self.bands = [band for band in self.bands if band.name != gone.name]\n", "taken 9"),
     ("        self.bands[:] = [band for band in self.bands if band.open]\n", 9),
     ("        self.bands = list(one for one in self.bands if one.open)\n", 9),
     ("        self.bands = self.bands[-8:]\n", 9),
     ("        self.bands = list(self.bands[-8:])\n", 9),
     ("        bands = self.bands[self.opened:]\n", "added"),
-    ("        kept = [band for band in self.bands if band.open]\n        self.open = 0\n        self.bands = kept\n", 9),
+    ("        kept = [band for band in self.bands if band.open]\n        self.open = 0\n"
+     "        self.bands = kept\n", 9),
     ("        kept = [band for band in self.bands if band.open]\n        self.bands = others\n", None),
     ("        kept = [band for band in self.bands if band.open]\n        return kept\n", "added"),
     ("        while self.bands[0].at < now - 20:\n            self.bands.pop(0)\n", 10),
@@ -115,6 +119,10 @@ class TakersTest(unittest.TestCase):
             ("while self.bands[0].at < now - MOST_AGE:", 30_000.0),
             ("while self.bands[0].at < now - self.span:", None),
             ("while self.bands[0].at < now - OTHER:", None),
+            ("while self.bands[0].at < now - HOURS * 3600:", None),
+            ("while self.bands[0].at < now - HOURS * 60:", 240.0),
+            ("while self.bands[0].at < now - 2.2 * 1000:", 2200.0),
+            ("while self.bands[0].at < now - 9 * 1000:", 9000.0),
             ("while self.bands[0].at < now - MOST_AGE / 1000:", 30.0),
             ("while self.bands[0].at < now - 3 * SPAN:", 37.5),
             ("while self.bands[0].at < now - MOST_AGE / 0:", None),
@@ -127,7 +135,8 @@ class TakersTest(unittest.TestCase):
             (early % "break", 12.5),
             (early % "pass", None),
         ):
-            text = HEAD + "        %s\n            self.bands.pop(0)\n\n\nSPAN = 12.5\nMOST_AGE: int = 30_000\n" % line
+            text = HEAD + "        %s\n            self.bands.pop(0)\n\n\nHOURS = 4\n" % line
+            text += "SPAN = 12.5\nMOST_AGE: int = 30_000\n"
             self.assertEqual(self.told(text).get("emptied_after"), age, line)
 
     def test_the_age_of_an_attribute_is_told_where_the_program_says_it(self):

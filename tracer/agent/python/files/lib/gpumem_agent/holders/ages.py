@@ -40,6 +40,8 @@ ENDS = re.compile(r"\s*(?:break|continue|return)\b")  # what is not to go
 NEAR = 3  # lines above one that takes something out
 CLASS_NAME = re.compile(r"\s*class\s+(\w+)")
 LONGEST = 1e12  # what is more is no age, also of nanoseconds
+LONG = 600  # what is more is of milliseconds, or no age that a program lives through
+MINUTE, ROUND = 60, 500  # whole minutes are the latter, as of a program's own clock, but for round numbers
 STEPS = 3  # names that may lead from one to the other
 
 
@@ -56,7 +58,9 @@ def of(site):
         compared = found[0].partition("<")[2] or found[0].partition(">")[2]
         numbers = _numbers(compared, file, before, STEPS)
     age = numbers.pop() if len(numbers) == 1 else None
-    return age if age and age < LONGEST else None
+    if not age or age >= LONGEST or age >= LONG and age % MINUTE == 0 and age % ROUND:
+        return None
+    return age
 
 
 def compares(condition):
@@ -92,9 +96,9 @@ def _product(text, file, before, steps):
 
 def _factor(text, file, before, steps):
     """The number of a factor; None where nobody says it, or they do not agree."""
-    name = NAME.match(text)
     if NUMBER.match(text):
         return float(text.replace("_", ""))
+    name = NAME.match(text)
     if CONSTANT.match(text):
         values = [v for v in _values(file, MODULE, text) if PLAIN.match(v)]
     else:

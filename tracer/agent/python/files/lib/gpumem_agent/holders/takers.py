@@ -61,6 +61,8 @@ HANDED = (
 )
 # A condition that compares how many there are.
 COUNTS = re.compile(r"(?=.*[<>]).*\blen\(")
+# All but one of them are wanted still.
+WITHOUT = re.compile(r"\bif\s+[\w.]+\s+(?:is\s+not|!=)\s+(?!None\b|True\b|False\b)[A-Za-z_][\w.]*\s*[\])}]")
 NEWEST, APPENDS = re.compile(r"\.pop\s*\(\s*\)"), re.compile(r"\.append\s*\(")  # of a list, at its end
 SWEPT = r"\bfor\b.*\bin\b.*\b%s\b(?!\[).*\bif\b|^\s*for\b.*\bin\b.*\b%s\b(?!\[).*:\s*$"
 # A path in which one container stands: "dict main() local board.sightings[…].values".
@@ -97,6 +99,8 @@ def _told(name, of_object, site, files):
     empties = empties + (renews if len(made) > 1 else [])
     empties += _put_back(file, name, words)
     empties = [s for s in empties if not s.endswith(MAKERS)]
+    without = [s for s in empties if _says(s, WITHOUT)]
+    empties, taking = [s for s in empties if s not in without], taking + without
     elsewhere = [] if empties else aliases.lines(file, name, words["mark"], TAKES)
     empties += [s for s in (*taking, *elsewhere) if gives_way(s, site)] + [s for s in taking if _sweeps(s, site, name)]
     reached = _first_reached(empties, site)
