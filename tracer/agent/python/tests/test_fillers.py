@@ -1166,6 +1166,9 @@ class FillersTest(unittest.TestCase):
         self.assertEqual(parts({1: [self] * 100}), LEAST)
         self.assertEqual(parts([self]), 1)
         self.assertEqual((parts([]), parts(self)), (0, 0))
+        endless = []
+        endless.append(endless)
+        self.assertEqual(parts(endless), 0)
 
     def test_what_is_registered_for_the_end_is_held_by_weakrefs_registry(self):
         made = []

@@ -64,8 +64,8 @@ def _choose(found, kinds, items, same_items):
 
 def outnumbers(inner, outer, of_hooks=False):
     """Whether a container has many elements, and the one around it hardly more than that one: of the
-    handlers of a log there is one or two, which keep what is logged. Of modules that have hooks there
-    are as many as before, so that fewer than the hooks of one are told by these."""
+    handlers of a log there are one or two, which keep what is logged. Modules stay as many as they
+    are, so that the hooks of one, which are more than the modules around it, are told in place of these."""
     if type(inner) not in GROWING or type(outer) not in GROWING:
         return False
     return len(outer) <= FEW_AROUND and len(inner) >= SOME or of_hooks and len(inner) > len(outer)

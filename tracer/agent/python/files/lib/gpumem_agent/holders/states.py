@@ -26,7 +26,9 @@ def parts(container):
     """How many values the first element of a container has in plain containers of its own, without texts and
     numbers; LEAST of them and more."""
     pending, found = list(_some(container, 1)), 0
-    while pending and found < LEAST:
+    for _ in range(MOST_PARTS):  # one may have itself
+        if not pending or found >= LEAST:
+            break
         item = pending.pop()
         if is_a(item, (dict, list, tuple)):
             pending.extend(_some(item, MOST_PARTS - len(pending)))
