@@ -3,6 +3,7 @@ package looks
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/series"
@@ -143,6 +144,16 @@ func (c *Course) TurnsOver() bool {
 	pace, fastest := c.Paces()
 	last := &c.Looks[len(c.Looks)-1].Holder
 	return last.Stayed < last.Before && pace < stillComing*fastest
+}
+
+// IsLevel reports whether some of what was there went by the last look, and the container had been longer, or as long
+// after it had lengthened, at a look before: as many came as went. One that always has as many, such as a list of
+// things that get longer themselves, tells nothing.
+func (c *Course) IsLevel() bool {
+	n := len(c.Looks) - 1
+	first, last := &c.Looks[0].Holder, &c.Looks[n].Holder
+	return last.Stayed < last.Before && last.Length > first.Length &&
+		slices.ContainsFunc(c.Looks[:n], func(l Look) bool { return l.Holder.Length >= last.Length })
 }
 
 // Paces are by how many elements a second the container got longer from the last look but one to the last, and

@@ -32,3 +32,27 @@ func TestAWindowThatIsFullTurnsOver(t *testing.T) {
 		t.Error("one look tells no pace of a container")
 	}
 }
+
+func TestAContainerIntoWhichAsMuchComesAsGoesIsLevel(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		lengths []int64
+		stayed  int64 // of 10
+		want    bool
+	}{
+		"as long as before":             {[]int64{13, 21, 20}, 3, true},
+		"longer than ever":              {[]int64{13, 19, 21}, 3, false},
+		"none of it went":               {[]int64{13, 21, 20}, 10, false},
+		"things that get longer inside": {[]int64{6, 6, 6}, 3, false},
+		"one look":                      {[]int64{13}, 3, false},
+	} {
+		var course Course
+		for i, length := range c.lengths {
+			course.Looks = append(course.Looks, Look{At: float64(i), Holder: record.Holder{Length: length, Before: 10,
+				Stayed: c.stayed}})
+		}
+		if course.IsLevel() != c.want {
+			t.Errorf("%s: level %v", name, course.IsLevel())
+		}
+	}
+}

@@ -27,7 +27,7 @@ func (s *settled) causes() []Cause {
 		IdleCount: s.Left.IdleCount,
 		What:      s.what(),
 		Meta:      s.Run.Meta, BuffersLimit: math.NaN(), Exiting: math.Inf(1),
-		Sites: withGivenBack(s, s.siteRows()), Holders: s.Holders(), Leftover: s.Least,
+		Sites: withGivenBack(s, s.siteRows()), Holders: heldMore(s), Leftover: s.Least,
 	}
 	_, c.DriverSites = s.Sites()
 	if s.objects != nil && s.objects.Beside != "" { // what fills up beside it has no cause

@@ -87,6 +87,7 @@ func hostGrew(s *settled, last []HolderRow) []float64 {
 	beside := s.Judged.Series[series.Live] != nil
 	lasted := s.Judged.Clock[len(s.Judged.Clock)-1] - s.Judged.Clock[0]
 	came, still := looks.LastRates(&s.Examined.Process)
+	level := levelPaths(s)
 	grew := make([]float64, len(last))
 	for i := range last {
 		h := &last[i]
@@ -102,12 +103,32 @@ func hostGrew(s *settled, last []HolderRow) []float64 {
 		}
 		named := hasName(h.Path) || h.Filled != "" // a line of the program is as good as a name
 		// What a function held is gone with it when the program has ended.
-		if h.Gone && !still[h.Path] || h.Bound > 0 || !named || beside && !h.Host {
+		if h.Gone && !still[h.Path] || h.Bound > 0 || !named || beside && !h.Host || level[h.Path] {
 			grew[i] = 0
 		}
 	}
 	stepBack(last, grew, s.size)
 	return grew
+}
+
+// levelPaths are the paths of containers into which as much came as went.
+func levelPaths(s *settled) map[string]bool {
+	level := map[string]bool{}
+	p := &s.Examined.Process
+	for _, c := range slices.Concat(looks.Courses(p), looks.HostCourses(p)) {
+		level[c.Path] = c.IsLevel()
+	}
+	return level
+}
+
+// heldMore are the holders of a process, of host memory that grows without those into which as much came as went.
+func heldMore(s *settled) []HolderRow {
+	all := s.Holders()
+	if s.class != HostGrowth {
+		return all
+	}
+	level := levelPaths(s)
+	return slices.DeleteFunc(slices.Clone(all), func(h HolderRow) bool { return level[h.Path] })
 }
 
 // leastSeen is the part of the host's growth that is known of a container of an extension's objects.

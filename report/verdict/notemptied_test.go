@@ -134,3 +134,29 @@ func TestAPoolBesideAWindowThatFillsIsOpen(t *testing.T) {
 		t.Errorf("what is live grows by less: %s", v.Answer)
 	}
 }
+
+// A heap creeps under sessions that come and go: as many as before hold none of that.
+func TestAListThatIsAsLongAsBeforeHoldsNoGrowthOfTheHost(t *testing.T) {
+	t.Parallel()
+	judged := func(lengths ...int64) *Verdict {
+		p := newProgram(400)
+		p.meta.Versions = map[string]string{"python": "3.12"}
+		creeps := func(i int) float64 { return (80+1.8*float64(i)/20)*mib + 5*mib*math.Sin(float64(i)/33) }
+		p.set(record.ColRSS, creeps).set(record.ColFootprint, creeps)
+		p.lookedAt("dict main() local court.hearings", 128*kib, 0)
+		for i := range p.events {
+			h := &p.events[i].Holders[0]
+			if h.Length = lengths[i]; i > 0 {
+				h.Before, h.Stayed = lengths[i-1], 2
+			}
+		}
+		return p.judge()
+	}
+	if v := judged(13, 19, 21, 20); strings.Contains(v.Answer, "hearings") || len(v.Causes) > 0 {
+		t.Errorf("as long as before: %s", v.Answer)
+	}
+	if v := judged(13, 33, 70, 140); v.Verdict != HostGrowth || !strings.Contains(v.Answer, "hearings") ||
+		len(v.Causes) == 0 {
+		t.Errorf("longer and longer: %s", v.Answer)
+	}
+}

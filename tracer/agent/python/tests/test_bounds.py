@@ -113,6 +113,22 @@ class BoundsTest(unittest.TestCase):
         entry = {"length": 20, "bytes": 400, "count": 20, "filled": "%s:%d put" % (file, line)}
         return bounds.bound(entry, "kept", numbers)
 
+    def test_a_bound_that_moves_on_with_what_it_is_to_bound_is_none(self):
+        def look(length, bound):
+            return {"path": "deque main() local memory._shifts", "length": length, "bound": bound}
+
+        for before, now, kept in (
+            ((24, 600), (49, 1225), False),
+            ((24, 600), (49, 600), True),
+            ((24, 600), (26, 650), True),
+            ((24, 24), (49, 49), True),  # it is full, of smaller things
+        ):
+            known, told = set(), look(*now)
+            bounds.without([told], [look(*before)], known)
+            self.assertEqual(("bound" in told, known == set()), (kept, kept), (before, now))
+        bounds.without([told, {"path": "dict M.others", "length": 9, "bound": 20}], [], {told["path"]})
+        self.assertNotIn("bound", told)
+
     def test_what_is_compared_with_a_number_and_then_taken_out_has_a_bound(self):
         for number, (behind, most) in enumerate(BEHIND):
             self.assertEqual(self.found(number, CLASS + behind.replace("@", "self.kept")), most, behind)

@@ -31,6 +31,7 @@ class Surveys:
 
     def __init__(self):
         self._told = []  # holders found by the last look
+        self._unbounded = set()  # their paths whose bound has turned out to be none
         self._recounted = {}  # {path: what of them has become longer since}
         self._lost = 0.0, []  # when a look found none of those any more, and these
         self._since = 0.0  # the moment that the last look compared with
@@ -267,7 +268,7 @@ class Surveys:
         that are told: they were under way just then. Where it is known to be little, there is no
         more to find than what names reach. Returns whether a look is possible."""
         from gpumem_agent import atomic
-        from gpumem_agent.holders import lasting, running
+        from gpumem_agent.holders import bounds, lasting, running
         from gpumem_agent.holders.siblings import is_below
 
         if not atomic.POSSIBLE:
@@ -287,6 +288,7 @@ class Surveys:
             return stands or self._explains(process, holders)
 
         found, noted = running.look(process, reference, deadline, before, on_host, explains)
+        bounds.without(found, self._told, self._unbounded)
         running.mark_stayed(found, noted, getattr(known, "kept", {}))
         for entry in found:
             entry["over_ms"] = round(1000 * (begun - entry.get("since", since)), 3)

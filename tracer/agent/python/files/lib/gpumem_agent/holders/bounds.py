@@ -17,6 +17,7 @@ from gpumem_agent.holders.texts import BEFORE, BEHIND, DEF, LONGEST, indent, rea
 BLOCK = 6  # lines below a comparison
 MOST_NUMBERS = 200
 FULL = 1.05  # of the bound: one of bytes is known by the mean of the elements
+LONGER, MORE_FILLED, ALMOST_FULL = 1.5, 1.1, 0.9  # see without
 MOST = r"[\w.]+(?:\s*(?:<<|\*)\s*[\w.]+)?"  # a number, in the program's words
 COMPARES = re.compile(
     r"\s*(?:while|if|elif)\s+(?P<has>len\(\s*[\w.]+\s*\)|[\w.]+)\s*(?P<sign>>=?|<=?)"
@@ -85,6 +86,25 @@ def bound(entry, name, numbers):
             if length <= elements * FULL and elements * size / count < _memory():
                 return max(elements, length)
     return None
+
+
+def without(found, told, known):
+    """Takes the bound from holders that have got much longer since they were told, while no more of it was filled:
+    what the program counts is not what they have. Known are the paths of such, to which it adds."""
+    before = {entry["path"]: entry for entry in told}
+    for entry in found:
+        if "bound" in entry and _moves(before.get(entry["path"], {}), entry):
+            known.add(entry["path"])
+        if entry["path"] in known:
+            entry.pop("bound", None)
+
+
+def _moves(before, entry):
+    """Whether a bound moves on with what it is to bound."""
+    if not before.get("bound") or not before.get("length") or not entry.get("length"):
+        return False
+    filled, was = entry["length"] / entry["bound"], before["length"] / before["bound"]
+    return entry["length"] >= LONGER * before["length"] and filled <= MORE_FILLED * was and filled < ALMOST_FULL
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
