@@ -33,10 +33,11 @@ func notEmptied(s *settled) string {
 		return ""
 	}
 	t := takingOf(s, h.Path)
+	lasted := max(t.at-t.since, growth.SpanOf(&s.Examined, &s.Grow[s.primary]))
 	switch {
 	case t.site == "" || t.isOutlived() || t.after == 0 && !isYoungPython(s):
 		return ""
-	case t.isSingle && (t.some || max(t.at-t.since, growth.SpanOf(&s.Examined, &s.Grow[s.primary])) >= singlyFor):
+	case t.isSingle && (t.some && !t.most || lasted >= singlyFor):
 		return ""
 	case t.some:
 		return fmt.Sprintf("%s grows, and may still be filling up: %s has begun to take elements out of it", h.Path,
@@ -59,7 +60,7 @@ const (
 	maybeInMilli = 600
 
 	// Sessions, requests and the like last for some seconds: for singlyFor a container may only get longer, and
-	// memory with it, out of which a line takes single elements.
+	// memory with it, out of which a line takes single elements, also where most of the first have gone.
 	singlyFor = 10. // seconds
 )
 
@@ -92,6 +93,7 @@ type taking struct {
 	since, at float64 // when the first look's elements began to come, and when the last look was
 	lasted    float64 // how long what was asked for again by the last look had been there at least
 	some      bool    // a look saw some of what was there before go
+	most      bool    // the last look that asked saw more than half go
 	slowed    bool    // what comes makes the container longer by much less than it did
 }
 
@@ -112,6 +114,9 @@ func takingOf(s *settled, path string) *taking {
 				t.lasted = l.Over
 			}
 			t.some = t.some || h.Stayed < h.Before || h.Length < before.Length
+			if h.Before > 0 {
+				t.most = 2*h.Stayed < h.Before
+			}
 			before = h
 		}
 		t.site, t.after = cmp.Or(before.Emptied, before.Taken), before.EmptiedAfter

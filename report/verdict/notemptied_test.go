@@ -98,6 +98,10 @@ func TestAListOutOfWhichSingleElementsAreTakenIsOpenForSomeSeconds(t *testing.T)
 		t.Errorf("a line takes sessions out: %s", v.Answer)
 	}
 	gone := func(h *record.Holder) { ends(h); h.Before, h.Stayed = 20, 19 }
+	most := func(h *record.Holder) { ends(h); h.Before, h.Stayed = 20, 9 }
+	if v := judged(190, most); v.Verdict != Undecided {
+		t.Errorf("most of them end: %s", v.Answer)
+	}
 	for what, v := range map[string]*Verdict{
 		"no line does":            judged(190, func(*record.Holder) {}),
 		"some were seen to end":   judged(190, gone),
