@@ -471,7 +471,8 @@ class LooksTest(unittest.TestCase):
             del board
             wait()
 
-        for number, path in ((3, "list keep() local boards[…].notes"), (4, "list keep() local boards[…].notes[…]")):
+        whole = "list keep() local boards[…].notes"
+        for number, path in ((3, whole), (4, whole + "[…]")):
             running = Running(functools.partial(keep, boards=number))
             self.assertEqual(self.look(), {path: (40 * MIB, 40)})
             running.end()
