@@ -33,11 +33,11 @@ func notEmptied(s *settled) string {
 		return ""
 	}
 	t := takingOf(s, h.Path)
-	lasted := max(t.at-t.since, growth.SpanOf(&s.Examined, &s.Grow[s.primary]))
+	span := growth.SpanOf(&s.Examined, &s.Grow[s.primary])
 	switch {
 	case t.site == "" || t.isOutlived() || t.after == 0 && !isYoungPython(s):
 		return ""
-	case t.isSingle && (t.some && !t.most || lasted >= singlyFor):
+	case t.isSingle && t.isSingly(span):
 		return ""
 	case t.some:
 		return fmt.Sprintf("%s grows, and may still be filling up: %s has begun to take elements out of it", h.Path,
@@ -62,6 +62,20 @@ const (
 	// Sessions, requests and the like last for some seconds: for singlyFor a container may only get longer, and
 	// memory with it, out of which a line takes single elements, also where most of the first have gone.
 	singlyFor = 10. // seconds
+
+	// Of elements of which less than mostStay are there at the next look the others may go as well, and a container of
+	// such is full after some of their lives, unless what had stayed once stays on: see outlive.
+	mostStay       = .85
+	fullAfterLives = 3
+	fewExpected    = 3
+	fewGone        = .25
+
+	// Where such a line had run before a growth was soon old, elements go while they are that young, and where others
+	// are all there still, and come for ranFor, these are no sessions of that kind. Of some of a life of singlyFor in
+	// the mean all are there by a chance of exp(-fewLeft).
+	soon    = 5. // seconds
+	ranFor  = 7. // seconds
+	fewLeft = 2.5
 )
 
 // holdsBeside is the holder with a name that has most of the live memory of a device, where that has grown by as
@@ -93,13 +107,16 @@ type taking struct {
 	since, at float64 // when the first look's elements began to come, and when the last look was
 	lasted    float64 // how long what was asked for again by the last look had been there at least
 	some      bool    // a look saw some of what was there before go
-	most      bool    // the last look that asked saw more than half go
+	stayed    float64 // the part of that which the last look saw that asked for it again; NaN where none did
+	outlived  bool    // what had stayed once was there still when it was asked for again
+	stays     bool    // so many were all there after so long that none ends as others did
 	slowed    bool    // what comes makes the container longer by much less than it did
+	ranSoon   bool    // the line had run by a look at which the oldest that came was younger than soon
 }
 
 // takingOf is the taking of the container of a path.
 func takingOf(s *settled, path string) *taking {
-	t := &taking{}
+	t := &taking{stayed: math.NaN()}
 	p := &s.Examined.Process
 	for _, c := range slices.Concat(looks.Courses(p), looks.HostCourses(p)) {
 		if c.Path != path {
@@ -109,14 +126,20 @@ func takingOf(s *settled, path string) *taking {
 		t.since, t.at, t.slowed = c.Looks[0].At-c.Looks[0].Over, c.LastAt(), pace < stillLonger*fastest
 		var before record.Holder
 		for _, l := range c.Looks {
-			h := l.Holder
+			h, life := l.Holder, t.life() // of those of an earlier look that h.Old are, or of this one's
 			if h.Before != before.Before || h.Stayed != before.Stayed { // else it is told again
 				t.lasted = l.Over
 			}
 			t.some = t.some || h.Stayed < h.Before || h.Length < before.Length
+			t.ranSoon = t.ranSoon || h.TakenRan && max(l.At-t.since, oldest(&l)) < soon
 			if h.Before > 0 {
-				t.most = 2*h.Stayed < h.Before
+				t.stayed = float64(h.Stayed) / float64(h.Before)
 			}
+			if !(life > t.life()) {
+				life = t.life()
+			}
+			t.outlived = t.outlived || outlive(&h, life)
+			t.stays = t.stays || allStay(h.Before, h.Stayed, t.lasted) || allStay(h.Old, h.OldStayed, h.OldOverMs/1000)
 			before = h
 		}
 		t.site, t.after = cmp.Or(before.Emptied, before.Taken), before.EmptiedAfter
@@ -126,6 +149,46 @@ func takingOf(s *settled, path string) *taking {
 		t.after /= 1000
 	}
 	return t
+}
+
+// oldest is for how many seconds a container has been filled at the pace at which it was until a look, so far as its
+// elements tell: each has an array then.
+func oldest(l *looks.Look) float64 {
+	h := &l.Holder
+	if h.Count == 0 || h.Count > h.Length {
+		return l.Over
+	}
+	return l.Over * float64(h.Length) / float64(h.Count)
+}
+
+// isSingly reports whether a growth that has lasted for some seconds is more than sessions that are still under way,
+// which end one by one.
+func (t *taking) isSingly(lasted float64) bool {
+	lasted = max(t.at-t.since, lasted)
+	switch {
+	case t.stayed < mostStay:
+		return t.outlived || lasted >= max(singlyFor, fullAfterLives*t.life())
+	case t.some:
+		return true
+	}
+	return lasted >= singlyFor || t.ranSoon && t.stays && lasted >= ranFor
+}
+
+// allStay reports whether all of some elements were there after some seconds, where few would be of such that live for
+// less than singlyFor in the mean.
+func allStay(before, stayed int64, seconds float64) bool {
+	return stayed == before && float64(before)*seconds >= fewLeft*singlyFor
+}
+
+// life is for how many seconds an element is there in the mean, where some go at each moment as they did by the last
+// look that asked: what is left of them after lasted seconds is exp(-lasted/life).
+func (t *taking) life() float64 { return t.lasted / -math.Log(t.stayed) }
+
+// outlive reports whether a look that asked once more for what had stayed found so much of it that it stays for good:
+// of elements of such a life in the mean fewExpected would have gone, and at most fewGone of these have.
+func outlive(h *record.Holder, life float64) bool {
+	expected := float64(h.Old) * (1 - math.Exp(-h.OldOverMs/1000/life))
+	return expected >= fewExpected && float64(h.Old-h.OldStayed) <= fewGone*expected
 }
 
 // isOutlived reports whether the line's age has passed and the container grew on as if there were no such line.

@@ -102,7 +102,25 @@ func TestAListOutOfWhichSingleElementsAreTakenIsOpenForSomeSeconds(t *testing.T)
 	if v := judged(190, most); v.Verdict != Undecided {
 		t.Errorf("most of them end: %s", v.Answer)
 	}
+	ran := func(length int64) func(h *record.Holder) {
+		return func(h *record.Holder) {
+			ends(h)
+			h.TakenRan, h.Length = h.OverMs < 5_000, length*h.Length
+			h.Before, h.Stayed = 20, 20
+		}
+	}
+	if v := judged(190, ran(9)); v.Verdict != Undecided {
+		t.Errorf("sessions end that are older than 5 s: %s", v.Answer)
+	}
+	if v := judged(130, ran(1)); v.Verdict != Undecided {
+		t.Errorf("sessions end, and it grew for 6 s: %s", v.Answer)
+	}
+	ended := func(h *record.Holder) { ran(1)(h); h.Before, h.Stayed = 20, 9 }
+	if v := judged(190, ended); v.Verdict != Undecided {
+		t.Errorf("most of them end, the first soon: %s", v.Answer)
+	}
 	for what, v := range map[string]*Verdict{
+		"others end soon":         judged(190, ran(1)),
 		"no line does":            judged(190, func(*record.Holder) {}),
 		"some were seen to end":   judged(190, gone),
 		"sessions should be over": judged(400, ends),

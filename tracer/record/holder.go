@@ -45,6 +45,12 @@ type Holder struct {
 	// the lines that fill it by their form, or that the path's names told before they were
 	// taken out; empty where none of these is so.
 	Kind string `json:"kind,omitempty"`
+	// Old is how many were looked for once more of the path's arrays that had stayed by the last look before, see
+	// Stayed, or between two looks of those that it found, where it asked for none. OldStayed is how many of these were
+	// still there, and OldOverMs after how many milliseconds. All are 0 where nobody looked.
+	Old       int64   `json:"old,omitempty"`
+	OldStayed int64   `json:"old_stayed,omitempty"`
+	OldOverMs float64 `json:"old_over_ms,omitempty"`
 	// Emptied is the place, as a Site.Site, of a line of the program's source that takes all out of the
 	// path's container, all but a part, or what is old or too much: whether it has run nobody told. Empty
 	// where there is none.
@@ -55,6 +61,9 @@ type Holder struct {
 	// Taken is the place, as Emptied's, of a line that takes single elements out of the path's container, where
 	// no line empties it.
 	Taken string `json:"taken,omitempty"`
+	// TakenRan says that the line of Taken had run some times by this look. Where it does not nothing is known: not
+	// each interpreter tells, nor of each line.
+	TakenRan bool `json:"taken_ran,omitempty"`
 	// OnlyAdded says that no line of the program's source takes anything out of the path's container, nor
 	// hands it on by another name. Both were found by a search of the text.
 	OnlyAdded bool `json:"only_added,omitempty"`

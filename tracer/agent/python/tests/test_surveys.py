@@ -103,7 +103,7 @@ class SurveysTest(unittest.TestCase):
     def test_a_look_a_moment_after_another_takes_nothing_back(self):
         now = time.monotonic()
         told = [{"path": "list t.kept", "bytes": 8 << 20, "count": 8, "over_ms": 8000.0}]
-        noted = types.SimpleNamespace(places={}, sizes={}, complete=True)
+        noted = types.SimpleNamespace(places={}, sizes={}, kept={}, outlived={}, complete=True)
         original, running.look = running.look, lambda *_: ([], noted)
         try:
             for age, left in ((1, told), (9, [])):
@@ -117,7 +117,7 @@ class SurveysTest(unittest.TestCase):
                 self.assertEqual(self.surveys.told, told)
             # Nor does one that finds nobody while the program goes on to hold more.
             noted.complete, self.surveys._told = True, told
-            noted.ways, before = {}, types.SimpleNamespace(places={}, sizes={}, complete=True, ways={"w": 1})
+            noted.ways, before = {}, types.SimpleNamespace(places={}, sizes={}, kept={}, outlived={}, complete=True, ways={"w": 1})
             self.surveys._notes = [(now - 12, noted), (now - 9, before)]
             self.surveys.look_now(self.process, now + 100, [(2, 1)])
             self.assertEqual((self.surveys.told, noted.ways), (told, {"w": 1}))
@@ -130,7 +130,7 @@ class SurveysTest(unittest.TestCase):
             running.look = original
 
     def test_of_a_program_that_stands_since_the_look_before_no_more_is_asked_than_its_names(self):
-        noted = types.SimpleNamespace(places={}, sizes={}, complete=True)
+        noted = types.SimpleNamespace(places={}, sizes={}, kept={}, outlived={}, complete=True)
         answers = []
 
         def look(process, reference, deadline, before, on_host, explains):
@@ -272,7 +272,7 @@ class SurveysTest(unittest.TestCase):
         def look_now(process, *_):
             looked.append(self.held)
             self.surveys._told, self.surveys._recounted = [entry], {}
-            self.surveys._notes = [(0.0, types.SimpleNamespace(ways={}))]
+            self.surveys._notes = [(0.0, types.SimpleNamespace(ways={}, kept={}, outlived={}))]
 
         self.surveys.look_now = look_now
         with unittest.mock.patch.object(recounts, "asked_again", lambda *_: dict(got)):

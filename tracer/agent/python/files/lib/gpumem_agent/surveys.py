@@ -176,11 +176,13 @@ class Surveys:
     def _ask_again(self, now):
         """Asks how long the holders have become that are told. Returns {path: holder} of those that
         tell anything new."""
-        from gpumem_agent.holders import recounts
+        from gpumem_agent.holders import recounts, running, runs
 
         begun = own.thread_time()
         self._recount = now + max((now - self._begun) / RECOUNTS, SECONDS)
         again = recounts.asked_again(self._told, self._notes[-1][1].ways, own.monotonic(), self._since)
+        runs.mark(again.values())
+        running.mark_old(again.values(), self._notes[-1][1])
         self._recounted.update(again)
         self.allowance.spent += own.thread_time() - begun
         return again
@@ -289,7 +291,7 @@ class Surveys:
 
         found, noted = running.look(process, reference, deadline, before, on_host, explains)
         bounds.without(found, self._told, self._unbounded)
-        running.mark_stayed(found, noted, getattr(known, "kept", {}))
+        running.mark_stayed(found, noted, known)
         for entry in found:
             entry["over_ms"] = round(1000 * (begun - entry.get("since", since)), 3)
         told = lasting.lasting(found, self._told)

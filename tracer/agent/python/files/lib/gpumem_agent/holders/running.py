@@ -222,14 +222,30 @@ def _kept(found, arrays):
     return kept
 
 
-def mark_stayed(told, noted, kept):
-    """Says of each holder how many of the arrays are still there that the look before found:
+def mark_stayed(told, noted, known):
+    """Says of each holder how many of the arrays are still there that the look before found, whose Noted is known:
     none of a list that is emptied and filled again, all of one that only gets longer."""
-    for entry in told:
-        some = kept.get(entry["path"], {})
+    for entry in told if known else ():
+        _ask_for(entry, known, known.outlived)
+        some = known.kept.get(entry["path"], {})
         if len(some) >= FEW_KEPT:
-            entry["before"] = len(some)
-            entry["stayed"] = sum(noted.noted.get(i) is weak for i, weak in some.items())
+            there = {i: weak for i, weak in some.items() if noted.noted.get(i) is weak}
+            entry["before"], entry["stayed"] = len(some), len(there)
+            noted.outlived[entry["path"]] = there
+
+
+def mark_old(told, known):
+    """Says of each holder how many are there by now of the arrays that had stayed by the last look, whose Noted is
+    known, or else of those that it found, and how long ago it was: sessions end, and what is left of others stays."""
+    for entry in told:
+        _ask_for(entry, known, known.outlived if entry["path"] in known.outlived else known.kept)
+
+
+def _ask_for(entry, known, kept):
+    some = list(kept.get(entry["path"], {}).values())
+    if len(some) >= FEW_KEPT:
+        entry["old"], entry["old_stayed"] = len(some), sum(weak() is not None for weak in some)
+        entry["old_over_ms"] = round(1000 * (own.monotonic() - known.at), 3)
 
 
 def mark_outputs(found, arrays):
@@ -283,6 +299,8 @@ class Noted(Register):
         self.places = {}  # {path of a holder: identities of its containers}
         self.has_outputs = False  # of autograd: see behind
         self.kept = {}  # {path of a holder: {identity: weak reference} of some of its arrays}
+        self.outlived = {}  # the same of those that the look before had found as well
+        self.at = own.monotonic()
         self.sizes = {}  # of what grows by itself: see growing.add
         self.gone = set()  # identities of arrays that lived no more when they were to be described, or named
         self.ways = {}  # to the containers of holders, by path: see recounts

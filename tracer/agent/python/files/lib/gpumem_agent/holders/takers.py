@@ -8,7 +8,7 @@ no other; other names are known of variables, and of parameters of functions of 
 import functools
 import re
 
-from gpumem_agent.holders import ages, aliases
+from gpumem_agent.holders import ages, aliases, runs
 from gpumem_agent.holders.bounds import TAKES_OUT
 from gpumem_agent.holders.texts import (
     CLASS,
@@ -77,11 +77,13 @@ MAKERS = " __init__", " __new__", " __post_init__", " setup", " <module>"  # end
 
 def told(name, of_object, sites):
     """{"emptied": the place of a line that empties a container with a name, which some sites fill, or takes out
-    what is old or too much}, {"taken": that of one that takes out a single element}, {"only_added": True} where no
-    line of the program takes anything out of it, or {}."""
+    what is old or too much}, {"taken": that of one that takes out a single element} with "taken_ran" where that is known
+    to have run, {"only_added": True} where no line of the program takes anything out of it, or {}."""
     if not name.isidentifier() or not sites:
         return {}
-    return dict(_told(name, of_object, sites[0], len(program_files())))
+    found = dict(_told(name, of_object, sites[0], len(program_files())))
+    runs.mark([found])
+    return found
 
 
 def of_path(path, sites):
