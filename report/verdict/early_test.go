@@ -127,6 +127,9 @@ func TestAGrowthOfTheDevicesOwnMemoryCountsBeforeOneOfTheHosts(t *testing.T) {
 	if v := judged(195, record.ColRSS, record.ColRSSAnon, record.ColFootprint); v.Verdict != Undecided {
 		t.Errorf("the host: %s", v.Summary)
 	}
+	if v := judged(195, record.ColRSS, record.ColFootprint, record.ColPinnedBytes); v.Verdict != HostGrowth {
+		t.Errorf("what is pinned for the device: %s", v.Summary)
+	}
 }
 
 func TestAListOnTheHostOfAProgramThatTakesNothingOfItsDevice(t *testing.T) {

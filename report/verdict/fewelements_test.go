@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -135,6 +136,32 @@ func TestAFewHandlesWithoutBytesAreOpen(t *testing.T) {
 		})
 		p.meta.Driver = driver
 		return p.judge()
+	}
+	held := func(path, kind string, each int64, isAdded bool) *Verdict {
+		p := newProgram(200).healthy()
+		p.flat(record.ColLive, 60*mib, 5*mib).set(record.ColLiveCount, func(i int) float64 {
+			return 400 + math.Floor(90*float64(i)/200)
+		})
+		p.meta.Driver, p.meta.Versions = "cuda", map[string]string{"python": "3.12"}
+		p.lookedAt(path, each, 0)
+		for _, e := range p.events {
+			h := &e.Holders[0]
+			h.Kind, h.OnlyAdded = kind, isAdded
+		}
+		return p.judge()
+	}
+	const list = "list main() local bulletin.settlements"
+	if v := held(list, "", mib/4, true); v.Verdict != AppLeak {
+		t.Errorf("a list that is only added to has them: %s", v.Answer)
+	}
+	for what, v := range map[string]*Verdict{
+		"a cache has them": held(list, cause.Caches, mib/4, true),
+		"small ones":       held(list, "", kib, true),
+		"some may go":      held(list, "", mib/4, false),
+	} {
+		if v.Verdict != Undecided || !strings.Contains(v.Answer, "a small set that still fills") {
+			t.Errorf("%s: %s", what, v.Answer)
+		}
 	}
 	v := judge(50, "cuda")
 	if v.Verdict != Undecided || !strings.Contains(v.Answer, "live handles rose by only 49, and their bytes") {

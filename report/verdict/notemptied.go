@@ -65,10 +65,10 @@ const (
 
 	// Of elements of which less than mostStay are there at the next look the others may go as well, and a container of
 	// such is full after some of their lives, unless what had stayed once stays on: see outlive.
-	mostStay       = .85
+	mostStay       = .75
 	fullAfterLives = 3
-	fewExpected    = 3
-	fewGone        = .25
+	fewExpected    = 4
+	fewGone        = .2
 
 	// Where such a line had run before a growth was soon old, elements go while they are that young, and where others
 	// are all there still, and come for ranFor, these are no sessions of that kind. Of some of a life of singlyFor in
@@ -125,8 +125,9 @@ func takingOf(s *settled, path string) *taking {
 		pace, fastest := c.Paces()
 		t.since, t.at, t.slowed = c.Looks[0].At-c.Looks[0].Over, c.LastAt(), pace < stillLonger*fastest
 		var before record.Holder
+		var asked []record.Holder // for the same ones
 		for _, l := range c.Looks {
-			h, life := l.Holder, t.life() // of those of an earlier look that h.Old are, or of this one's
+			h, life := l.Holder, t.life()                               // of those of an earlier look that h.Old are, or of this one's
 			if h.Before != before.Before || h.Stayed != before.Stayed { // else it is told again
 				t.lasted = l.Over
 			}
@@ -138,7 +139,11 @@ func takingOf(s *settled, path string) *taking {
 			if !(life > t.life()) {
 				life = t.life()
 			}
-			t.outlived = t.outlived || outlive(&h, life)
+			if len(asked) > 0 && (h.Old != asked[0].Old || h.OldOverMs < asked[len(asked)-1].OldOverMs) {
+				asked = nil // others
+			}
+			asked = append(asked, h)
+			t.outlived = t.outlived || outlive(asked, life)
 			t.stays = t.stays || allStay(h.Before, h.Stayed, t.lasted) || allStay(h.Old, h.OldStayed, h.OldOverMs/1000)
 			before = h
 		}
@@ -185,10 +190,19 @@ func allStay(before, stayed int64, seconds float64) bool {
 func (t *taking) life() float64 { return t.lasted / -math.Log(t.stayed) }
 
 // outlive reports whether a look that asked once more for what had stayed found so much of it that it stays for good:
-// of elements of such a life in the mean fewExpected would have gone, and at most fewGone of these have.
-func outlive(h *record.Holder, life float64) bool {
-	expected := float64(h.Old) * (1 - math.Exp(-h.OldOverMs/1000/life))
-	return expected >= fewExpected && float64(h.Old-h.OldStayed) <= fewGone*expected
+// of elements of such a life in the mean fewExpected would have gone since an earlier one that asked for the same, or
+// since they stayed, and at most fewGone of these have.
+func outlive(asked []record.Holder, life float64) bool {
+	last := &asked[len(asked)-1]
+	were, at := float64(last.Old), 0.
+	for i := range asked {
+		expected := were * (1 - math.Exp((at-last.OldOverMs)/1000/life))
+		if expected >= fewExpected && were-float64(last.OldStayed) <= fewGone*expected {
+			return true
+		}
+		were, at = float64(asked[i].OldStayed), asked[i].OldOverMs
+	}
+	return false
 }
 
 // isOutlived reports whether the line's age has passed and the container grew on as if there were no such line.

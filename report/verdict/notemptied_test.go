@@ -131,6 +131,68 @@ func TestAListOutOfWhichSingleElementsAreTakenIsOpenForSomeSeconds(t *testing.T)
 	}
 }
 
+// Of sessions that last for up to 20 s half are gone after some seconds, and half of the rest after some more. Of those
+// that end in one way, where others are left, the rest stays.
+func TestSessionsOfWhichManyEndAreOpenUntilTheRestIsSeenToStay(t *testing.T) {
+	t.Parallel()
+	const each = 128 * kib
+	judged := func(told func(h *record.Holder, look int)) *Verdict {
+		p := newProgram(380)
+		p.meta.Versions = map[string]string{"python": "3.12"}
+		p.grows(record.ColRSS, 80*mib, 0, each).grows(record.ColFootprint, 80*mib, 0, each)
+		p.lookedAt("dict main() local desk.sessions", each, 0)
+		for i := range p.events {
+			h := &p.events[i].Holders[0]
+			h.Taken, h.TakenRan = "/app/desk.py:81 leave", true
+			told(h, i)
+		}
+		return p.judge()
+	}
+	const begun = "/app/desk.py:81 in leave has begun to take elements out of it"
+	stayed := func(h *record.Holder, look int, stayed int64) {
+		if look >= 2 { // it is told again
+			h.Before, h.Stayed = 30, stayed
+		}
+	}
+	for what, told := range map[string]func(h *record.Holder, look int){
+		"nobody asked again": func(h *record.Holder, look int) { stayed(h, look, 18) },
+		"as many go": func(h *record.Holder, look int) {
+			if stayed(h, look, 18); look == 3 {
+				h.Old, h.OldStayed, h.OldOverMs = 18, 9, 4_000
+			}
+		},
+		"they were just asked": func(h *record.Holder, look int) {
+			if stayed(h, look, 18); look == 3 {
+				h.Old, h.OldStayed, h.OldOverMs = 18, 18, 500
+			}
+		},
+	} {
+		if v := judged(told); v.Verdict != Undecided || !strings.Contains(v.Answer, begun) {
+			t.Errorf("%s: %s", what, v.Answer)
+		}
+	}
+	for what, told := range map[string]func(h *record.Holder, look int){
+		"few went": func(h *record.Holder, look int) { stayed(h, look, 27) },
+		"the rest stays": func(h *record.Holder, look int) {
+			if stayed(h, look, 18); look == 3 {
+				h.Old, h.OldStayed, h.OldOverMs = 18, 18, 4_000
+			}
+		},
+		"the rest stays at last": func(h *record.Holder, look int) {
+			switch stayed(h, look, 18); look {
+			case 2:
+				h.Old, h.OldStayed, h.OldOverMs = 18, 14, 1_000
+			case 3:
+				h.Old, h.OldStayed, h.OldOverMs = 18, 14, 9_000
+			}
+		},
+	} {
+		if v := judged(told); v.Verdict != HostGrowth {
+			t.Errorf("%s: %s", what, v.Answer)
+		}
+	}
+}
+
 // What a pool has idle beside live blocks grows with these: as long as a window of them fills, it may be nothing else.
 func TestAPoolBesideAWindowThatFillsIsOpen(t *testing.T) {
 	t.Parallel()

@@ -237,9 +237,10 @@ const (
 	lastsOnOld = 3.6
 )
 
-// isDevices reports whether memory of the device's own grows, and has for so long that its start is over.
+// isDevices reports whether memory of the device's own grows, or what is pinned for it, and has for so long that its
+// start is over.
 func isDevices(s *settled, lived float64) bool {
-	onHost := s.primary == series.Host || s.primary == series.Heap
+	onHost := (s.primary == series.Host || s.primary == series.Heap) && !evidence.IsPinned(&s.Examined)
 	return !onHost && lived >= deviceOld && growth.SpanOf(&s.Examined, &s.Grow[s.primary]) >= lastsOnOld
 }
 

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/cause"
@@ -220,12 +221,26 @@ const leastHandles = 100
 // with them, as an object for each of a few things brings along. Empty of another.
 func fewHandles(s *settled) string {
 	if s.restsOn != ByTrend || s.class != AppLeak || s.primary != series.Count || s.size >= leastHandles ||
-		cause.MaybeMetal(&s.Run.Meta) {
+		cause.MaybeMetal(&s.Run.Meta) || slices.ContainsFunc(looks.Courses(&s.Examined.Process), s.hasHandles) {
 		return ""
 	}
 	return fmt.Sprintf("live handles rose by only %d, and their bytes do not show: a small set that still fills looks "+
 		"like this", int64(s.size+.5))
 }
+
+// hasHandles reports whether a container that the program only adds to got longer at each look, and so much came there
+// until one of them, half of the live handles that came and leastShown of bytes, that it is no small set. A cache may be
+// one that fills.
+func (s *settled) hasHandles(c looks.Course) bool {
+	h := &c.Looks[len(c.Looks)-1].Holder
+	isSome := slices.ContainsFunc(c.Looks, func(l looks.Look) bool {
+		return 2*float64(l.Holder.Count) >= s.size && l.Holder.Bytes >= leastShown
+	})
+	return isSome && h.OnlyAdded && h.Kind != cause.Caches && len(c.Looks) > 1 && c.Lengthens() && !c.IsFew()
+}
+
+// leastShown is from how many bytes on a container is no small thing, in which many handles are.
+const leastShown = 8 * mib
 
 // callsTellNot says why what the driver's calls alone tell is not to be believed of a process
 // of which a library is known to have made some that nobody recorded: that nothing grows,

@@ -7,7 +7,7 @@ import uuid
 
 import torch
 from gpumem_agent.frameworks import torch as adapter
-from gpumem_agent.holders import ending, naming
+from gpumem_agent.holders import ending, naming, running
 from gpumem_agent.holders.siblings import is_below
 from gpumem_agent.surveys import Surveys
 
@@ -124,6 +124,31 @@ class SiblingsTest(unittest.TestCase):
         self.look()
         stayed = {h["path"]: (h["before"], h["stayed"]) for h in self.surveys.told}
         self.assertEqual(stayed, {self.path("list M.kept"): (6, 6), self.path("list M.working"): (6, 0)})
+
+    def test_what_has_stayed_is_asked_for_once_more(self):
+        self.keep(kept=[torch.empty(MIB) for _ in range(6)])
+        self.look()
+        (again,) = self.asked_between_looks()
+        self.assertEqual((again["old"], again["old_stayed"]), (6, 6), "nobody asked for what the look found")
+        del kept[1]
+        kept.extend(torch.empty(MIB) for _ in range(2))
+        self.look()
+        (told,) = self.surveys.told
+        self.assertEqual((told["before"], told["stayed"]), (6, 5))
+        self.assertNotIn("old", told)
+        del kept[2]
+        (again,) = self.asked_between_looks()
+        self.assertEqual((again["old"], again["old_stayed"]), (5, 4), "of those that had stayed")
+        kept.extend(torch.empty(MIB) for _ in range(4))
+        self.look()
+        (told,) = self.surveys.told
+        self.assertEqual((told["before"], told["stayed"], told["old"], told["old_stayed"]), (7, 6, 5, 4))
+        self.assertGreater(told["old_over_ms"], 0)
+
+    def asked_between_looks(self):
+        told = [dict(entry) for entry in self.surveys.told]
+        running.mark_old(told, self.surveys._notes[-1][1])
+        return told
 
     def test_graphs_are_looked_at_where_autograd_made_something(self):
         self.keep(kept=[torch.empty(MIB) for _ in range(6)])
