@@ -204,7 +204,7 @@ def _native_id():
 
 # Modules of the interpreter that the agent imports and a program may lack.
 LIBRARIES = frozenset(
-    "array atexit binascii bisect _bisect collections _collections _compression contextlib ctypes _ctypes"
-    " fcntl functools gc gzip heapq _heapq itertools json math operator _operator re resource _socket"
+    "array atexit binascii bisect _bisect collections _collections _compression contextlib ctypes _ctypes dis"
+    " fcntl functools gc gzip heapq _heapq itertools json math opcode _opcode operator _operator re resource _socket"
     " struct _struct threading traceback types weakref zlib".split()
 )
