@@ -11,6 +11,7 @@ import (
 // An account of which the looks explain the growth must have kept it, and risen on since the last of them.
 const (
 	goesOnFor = 3.      // seconds since the last look, after which what is live must have risen on
+	fullFor   = 1.      // seconds since it was full, after which what it is in must not have risen on
 	stoodFor  = 10.     // seconds after which the others must: they come in bursts, and the host's pages are used again
 	stands    = 1. / 10 // of the rise a second: as good as none
 	backPart  = 1. / 4  // of what came between the looks, which may be left of what was given back
@@ -56,5 +57,5 @@ func stoodStill(x *growth.Examined, k series.Key, from, to, rise float64) bool {
 // wentOn reports whether an account rose on beside a container that was full at its last look.
 func wentOn(x *growth.Examined, k series.Key, full *looks.Course) bool {
 	at, end := full.LastAt(), seenUntil(x)
-	return end-at >= goesOnFor && x.Whole.Between(k, at, end) >= besideBounded*full.Looks[len(full.Looks)-1].Rate()
+	return end-at >= fullFor && x.Whole.Between(k, at, end) >= besideBounded*full.Looks[len(full.Looks)-1].Rate()
 }

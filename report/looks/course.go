@@ -24,6 +24,9 @@ type Look struct {
 	WentOn   bool // and was longer still
 }
 
+// Of elements by how many bytes they have, an agent knows a bound about.
+const stillBound = 1.05
+
 // A holder that a look told is asked once more a second later how long it has become.
 const (
 	askedAgain = 2.  // seconds after the look, at most
@@ -88,6 +91,9 @@ func Timed(list []record.Holder) bool {
 // add takes in what a look found. One that comes soon after another tells again what that
 // one found, or what has come since, and is no look of its own.
 func (c *Course) add(at float64, h record.Holder) {
+	if float64(h.Length) > stillBound*float64(h.Bound) {
+		h.Bound = 0 // it has more than it could have
+	}
 	l := Look{At: at, Over: h.OverMs / 1000, Holder: h}
 	if n := len(c.Looks); n > 0 {
 		last := &c.Looks[n-1]

@@ -105,7 +105,7 @@ func withoutHolder(s *settled) {
 	}
 	for _, fills := range [...]func(*settled) string{
 		poolFills, fillsUp, notEmptied, fewElements, fewHandles, fillsAndMore, mayBeDead, v8MayBeDead, slowsDown,
-		cacheMayFill, slightAndLate, besideArrays,
+		cacheMayFill, slightAndLate, besideArrays, besideHolder,
 	} {
 		if why == "" {
 			why = fills(s)

@@ -67,8 +67,7 @@ const (
 	// such is full after some of their lives, unless what had stayed once stays on: see outlive.
 	mostStay       = .75
 	fullAfterLives = 3
-	fewExpected    = 4
-	fewGone        = .2
+	byChance       = .03
 
 	// Where such a line had run before a growth was soon old, elements go while they are that young, and where others
 	// are all there still, and come for ranFor, these are no sessions of that kind. Of some of a life of singlyFor in
@@ -107,7 +106,8 @@ type taking struct {
 	since, at float64 // when the first look's elements began to come, and when the last look was
 	lasted    float64 // how long what was asked for again by the last look had been there at least
 	some      bool    // a look saw some of what was there before go
-	stayed    float64 // the part of that which the last look saw that asked for it again; NaN where none did
+	before    float64 // for how many the last look asked again that asked for any; 0 where none did
+	stayed    float64 // how many of these were there
 	outlived  bool    // what had stayed once was there still when it was asked for again
 	stays     bool    // so many were all there after so long that none ends as others did
 	slowed    bool    // what comes makes the container longer by much less than it did
@@ -116,7 +116,7 @@ type taking struct {
 
 // takingOf is the taking of the container of a path.
 func takingOf(s *settled, path string) *taking {
-	t := &taking{stayed: math.NaN()}
+	t := &taking{}
 	p := &s.Examined.Process
 	for _, c := range slices.Concat(looks.Courses(p), looks.HostCourses(p)) {
 		if c.Path != path {
@@ -134,7 +134,7 @@ func takingOf(s *settled, path string) *taking {
 			t.some = t.some || h.Stayed < h.Before || h.Length < before.Length
 			t.ranSoon = t.ranSoon || h.TakenRan && max(l.At-t.since, oldest(&l)) < soon
 			if h.Before > 0 {
-				t.stayed = float64(h.Stayed) / float64(h.Before)
+				t.before, t.stayed = float64(h.Before), float64(h.Stayed)
 			}
 			if !(life > t.life()) {
 				life = t.life()
@@ -171,7 +171,7 @@ func oldest(l *looks.Look) float64 {
 func (t *taking) isSingly(lasted float64) bool {
 	lasted = max(t.at-t.since, lasted)
 	switch {
-	case t.stayed < mostStay:
+	case t.stayed < mostStay*t.before:
 		return t.outlived || lasted >= max(singlyFor, fullAfterLives*t.life())
 	case t.some:
 		return true
@@ -186,23 +186,33 @@ func allStay(before, stayed int64, seconds float64) bool {
 }
 
 // life is for how many seconds an element is there in the mean, where some go at each moment as they did by the last
-// look that asked: what is left of them after lasted seconds is exp(-lasted/life).
-func (t *taking) life() float64 { return t.lasted / -math.Log(t.stayed) }
+// look that asked: what is left of them after lasted seconds is exp(-lasted/life). Of a few one more may have stayed.
+func (t *taking) life() float64 { return t.lasted / -math.Log((t.stayed+1)/(t.before+1)) }
 
 // outlive reports whether a look that asked once more for what had stayed found so much of it that it stays for good:
-// of elements of such a life in the mean fewExpected would have gone since an earlier one that asked for the same, or
-// since they stayed, and at most fewGone of these have.
+// of elements of such a life in the mean so few would have gone by chance, since an earlier one that asked for the same
+// or since they stayed.
 func outlive(asked []record.Holder, life float64) bool {
 	last := &asked[len(asked)-1]
-	were, at := float64(last.Old), 0.
+	were, at := last.Old, 0.
 	for i := range asked {
-		expected := were * (1 - math.Exp((at-last.OldOverMs)/1000/life))
-		if expected >= fewExpected && were-float64(last.OldStayed) <= fewGone*expected {
+		goes := 1 - math.Exp((at-last.OldOverMs)/1000/life)
+		if goes > 0 && atMost(max(0, were-last.OldStayed), were, goes) < byChance {
 			return true
 		}
-		were, at = float64(asked[i].OldStayed), asked[i].OldOverMs
+		were, at = asked[i].OldStayed, asked[i].OldOverMs
 	}
 	return false
+}
+
+// atMost is the chance that at most some of n elements go, each of which goes by a chance of its own.
+func atMost(some, n int64, goes float64) float64 {
+	each, all := math.Pow(1-goes, float64(n)), 0.
+	for k := range some + 1 {
+		all += each
+		each *= float64(n-k) / float64(k+1) * goes / (1 - goes)
+	}
+	return all
 }
 
 // isOutlived reports whether the line's age has passed and the container grew on as if there were no such line.

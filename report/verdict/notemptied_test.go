@@ -244,3 +244,35 @@ func TestAListThatIsAsLongAsBeforeHoldsNoGrowthOfTheHost(t *testing.T) {
 		t.Errorf("longer and longer: %s", v.Answer)
 	}
 }
+
+// Below working sets that come and go a container grows, and so does what the pool keeps idle between them.
+func TestAPoolThatGrowsLessThanAContainerBesideItIsOpen(t *testing.T) {
+	t.Parallel()
+	judged := func(each int64) *Verdict {
+		p := newProgram(260).healthy()
+		p.meta.Versions = map[string]string{"python": "3.12"}
+		swell := func(i int) float64 { return 150 * mib * float64(i/30%2) }
+		p.set(record.ColLive, func(i int) float64 { return 60*mib + swell(i) + float64(each)*float64(i) }).
+			set(record.ColIdle, func(i int) float64 { return 170*mib + 64*kib*float64(i) }).
+			set(record.ColGPU, func(i int) float64 { return 900*mib + (64*kib+float64(each))*float64(i) })
+		return p.lookedAt("deque main() local watch.blocks", each, 0).judge()
+	}
+	if v := judged(256 * kib); v.Verdict == PoolGrowth {
+		t.Errorf("it grows by four times as much: %s", v.Answer)
+	}
+	if v := judged(4 * kib); v.Verdict != PoolGrowth {
+		t.Errorf("it grows by less: %s", v.Answer)
+	}
+}
+
+func TestTheChanceThatFewGo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		some, n    int64
+		goes, want float64
+	}{{0, 6, .5, 1. / 64}, {1, 6, .5, 7. / 64}, {6, 6, .5, 1}, {0, 0, .5, 1}, {0, 4, 0, 1}} {
+		if got := atMost(c.some, c.n, c.goes); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("at most %d of %d: %v, want %v", c.some, c.n, got, c.want)
+		}
+	}
+}

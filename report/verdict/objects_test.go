@@ -92,10 +92,27 @@ func TestAContainerWithABoundWarmsUpHoweverStraightItRises(t *testing.T) {
 		t.Errorf("with one: %s", v.Summary)
 	}
 	// One that the last look, shortly before the end, found at its bound.
-	v = leak().lookedAt("deque train.history", each, 340).judge()
+	cut := func(p *program, rows int) *program {
+		p.rows = rows
+		for column, values := range p.cols {
+			p.cols[column] = values[:rows]
+		}
+		return p
+	}
+	v = cut(leak().lookedAt("deque train.history", each, 340), 350).judge()
 	want = "deque train.history has filled up: it has 340 of at most 340 elements, 85.0 MiB"
 	if v.Verdict != None || !strings.Contains(v.Summary, want) {
 		t.Errorf("full: %s", v.Summary)
+	}
+	// One that was at its bound at the last look, two seconds before the end, and what is live rises on.
+	on := cut(leak().lookedAt("deque train.history", each, 340), 380)
+	if v := on.judge(); v.Verdict == None {
+		t.Errorf("full, and more comes: %s", v.Summary)
+	}
+	// One that has more than it could have has no bound.
+	more := leak().lookedAt("deque train.history", each, 300)
+	if v := more.judge(); v.Verdict != AppLeak {
+		t.Errorf("with more than there can be: %s", v.Summary)
 	}
 	// One that could hold more than the device has is bounded by name alone.
 	p := leak().lookedAt("deque train.history", each, 1<<30)

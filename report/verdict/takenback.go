@@ -168,7 +168,24 @@ func besideArrays(s *settled) string {
 	return "what the program references rose by more meanwhile, and each of its blocks takes something of the driver"
 }
 
-// farMore is by how many times as much what the program references must have risen for that.
+// besideHolder says so of a pool's idle memory that the trend tells, where a container got far more by each look: what
+// is live grows below what comes and goes, and what is idle with it. Empty of another.
+func besideHolder(s *settled) string {
+	if s.restsOn != ByTrend || s.primary != series.Idle {
+		return ""
+	}
+	for _, c := range looks.Courses(&s.Examined.Process) {
+		l := &c.Looks[len(c.Looks)-1]
+		grows := c.Lengthens() && c.KeepsPace() && !c.IsFew() && l.Holder.Bound == 0 && hasName(c.Path)
+		if grows && l.Rate()*growth.SpanOf(&s.Examined, &s.Grow[s.primary]) >= farMore*s.size {
+			return fmt.Sprintf("%s got %s in %s by the last look, and what a pool has idle grows beside that", c.Path,
+				units.Bytes(float64(l.Holder.Bytes)), units.Span(l.Over))
+		}
+	}
+	return ""
+}
+
+// farMore is by how many times as much what the program references must have risen for that, or a holder of it.
 const farMore = 2
 
 // leastSettled is the growth of host memory from which a heap's settling does not explain it.

@@ -5,6 +5,7 @@ import time
 import types
 import unittest
 import weakref
+from unittest import mock
 
 import torch
 import acted
@@ -53,6 +54,14 @@ class RecountsTest(unittest.TestCase):
     def held(self, end):
         (found,) = [h for h in self.surveys.told if h["path"].endswith(end)]
         return found
+
+    def test_a_container_with_more_than_its_bound_has_none(self):
+        way = recounts.Way([1], None, None, 30, 10)
+        for length, has_bound in ((39, True), (42, True), (43, False)):
+            with mock.patch.object(recounts, "_asked", lambda _, n=length: {"dict kept": (n, None)}):
+                entry = {"path": "dict kept", "bytes": MIB, "count": 10, "length": 30, "bound": 40}
+                told = recounts.asked_again([entry], {"dict kept": way}, 4.0, 1.0)["dict kept"]
+            self.assertEqual((told["length"], "bound" in told), (length, has_bound))
 
     def test_a_local_container_is_told_as_long_as_it_has_become(self):
         cache = Cache()

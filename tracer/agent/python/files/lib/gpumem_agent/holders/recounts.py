@@ -11,6 +11,7 @@ from those that the look found, and nothing is held from one time to the next.
 import sys
 
 from gpumem_agent import atomic
+from gpumem_agent.holders.bounds import FULL
 from gpumem_agent.holders.downward import PAUSE, TRIES
 from gpumem_agent.holders.following import child
 from gpumem_agent.holders.kinds import Contexts, is_a, namespace
@@ -154,5 +155,7 @@ def asked_again(told, followed, now, since):
             times = 1 + (length - way.length) / way.gained
             bytes_, count = int(entry["bytes"] * times), int(entry["count"] * times)
             over.update(length=length, bytes=bytes_, count=count)
-        after[entry["path"]] = {**entry, **over}
+        told = after[entry["path"]] = {**entry, **over}
+        if told.get("bound", length) * FULL < length:
+            del told["bound"]  # more than there can be
     return after
