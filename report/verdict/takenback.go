@@ -171,19 +171,30 @@ func besideArrays(s *settled) string {
 // besideHolder says so of a pool's idle memory that the trend tells, where a container got far more by each look: what
 // is live grows below what comes and goes, and what is idle with it. Empty of another.
 func besideHolder(s *settled) string {
-	if s.restsOn != ByTrend || s.primary != series.Idle {
+	if s.restsOn != ByTrend || s.primary != series.Idle || !s.Grow[series.Live].Known {
 		return ""
 	}
 	for _, c := range looks.Courses(&s.Examined.Process) {
 		l := &c.Looks[len(c.Looks)-1]
 		grows := c.Lengthens() && c.KeepsPace() && !c.IsFew() && l.Holder.Bound == 0 && hasName(c.Path)
-		if grows && l.Rate()*growth.SpanOf(&s.Examined, &s.Grow[s.primary]) >= farMore*s.size {
+		enough := l.Rate()*growth.SpanOf(&s.Examined, &s.Grow[s.primary]) >= farMore*s.size
+		if grows && enough && !stoodStill(s, l.At, l.Rate()) {
 			return fmt.Sprintf("%s got %s in %s by the last look, and what a pool has idle grows beside that", c.Path,
 				units.Bytes(float64(l.Holder.Bytes)), units.Span(l.Over))
 		}
 	}
 	return ""
 }
+
+// stoodStill reports whether what is live moved by less since a look some time ago than half of what would have come
+// at a rate.
+func stoodStill(s *settled, at, rate float64) bool {
+	end := s.Whole.Clock[len(s.Whole.Clock)-1]
+	return end-at >= sometime && s.Whole.Highest(series.Live, at, end)-s.Whole.Lowest(series.Live, at, end) < rate*(end-at)/2
+}
+
+// sometime is from how many seconds on it shows that nothing came since a look.
+const sometime = 2.
 
 // farMore is by how many times as much what the program references must have risen for that, or a holder of it.
 const farMore = 2
