@@ -77,6 +77,23 @@ func coursesOf(p *series.Process, host bool) []Course {
 	return out
 }
 
+// Told is all that is told of a path while the program ran, in order: also what comes soon after a look, and is no look
+// of its own in a Course.
+func Told(p *series.Process, path string) []Look {
+	var out []Look
+	for _, e := range p.Events.About(p.PID) {
+		if e.Kind != record.KindHolders || !Timed(e.Holders) {
+			continue
+		}
+		for _, h := range e.Holders {
+			if h.Path == path && h.OverMs > 0 && !h.Gone {
+				out = append(out, Look{At: e.TMs / 1000, Over: h.OverMs / 1000, Holder: h})
+			}
+		}
+	}
+	return out
+}
+
 // Timed reports whether holders are of a look at a program that ran on. What was given
 // up by the end is told again there, with what an earlier look found.
 func Timed(list []record.Holder) bool {

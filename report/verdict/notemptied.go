@@ -64,16 +64,14 @@ const (
 	singlyFor = 10. // seconds
 
 	// Of elements of which less than mostStay are there at the next look the others may go as well, and a container of
-	// such is full after some of their lives, unless what had stayed once stays on: see outlive.
+	// such is full after some of their mean lives, unless what had stayed once stays on: see outlive.
 	mostStay       = .75
-	fullAfterLives = 3
+	fullAfterLives = 5
 	byChance       = .03
 
-	// Where such a line had run before a growth was soon old, elements go while they are that young, and where others
-	// are all there still, and come for ranFor, these are no sessions of that kind. Of some of a life of singlyFor in
-	// the mean all are there by a chance of exp(-fewLeft).
-	soon    = 5. // seconds
-	ranFor  = 7. // seconds
+	// Where such a line had run, some elements had ended by then, and where all of some others are there when they are
+	// older these are no sessions of that kind. Of such as live for singlyFor in the mean that is a chance of
+	// exp(-fewLeft).
 	fewLeft = 2.5
 )
 
@@ -109,9 +107,9 @@ type taking struct {
 	before    float64 // for how many the last look asked again that asked for any; 0 where none did
 	stayed    float64 // how many of these were there
 	outlived  bool    // what had stayed once was there still when it was asked for again
-	stays     bool    // so many were all there after so long that none ends as others did
+	ended     float64 // the age that no element had outlived that was gone when the line was known to have run; 0 is unknown
+	stays     bool    // so many were all there after longer than that, and so long, that none ends as others did
 	slowed    bool    // what comes makes the container longer by much less than it did
-	ranSoon   bool    // the line had run by a look at which the oldest that came was younger than soon
 }
 
 // takingOf is the taking of the container of a path.
@@ -126,13 +124,15 @@ func takingOf(s *settled, path string) *taking {
 		t.since, t.at, t.slowed = c.Looks[0].At-c.Looks[0].Over, c.LastAt(), pace < stillLonger*fastest
 		var before record.Holder
 		var asked []record.Holder // for the same ones
-		for _, l := range c.Looks {
+		for _, l := range looks.Told(p, path) {
 			h, life := l.Holder, t.life()                               // of those of an earlier look that h.Old are, or of this one's
 			if h.Before != before.Before || h.Stayed != before.Stayed { // else it is told again
 				t.lasted = l.Over
 			}
 			t.some = t.some || h.Stayed < h.Before || h.Length < before.Length
-			t.ranSoon = t.ranSoon || h.TakenRan && max(l.At-t.since, oldest(&l)) < soon
+			if h.TakenRan && t.ended == 0 {
+				t.ended = max(l.At-t.since, oldest(&l))
+			}
 			if h.Before > 0 {
 				t.before, t.stayed = float64(h.Before), float64(h.Stayed)
 			}
@@ -144,7 +144,11 @@ func takingOf(s *settled, path string) *taking {
 			}
 			asked = append(asked, h)
 			t.outlived = t.outlived || outlive(asked, life)
-			t.stays = t.stays || allStay(h.Before, h.Stayed, t.lasted) || allStay(h.Old, h.OldStayed, h.OldOverMs/1000)
+			since := h.OldOverMs / 1000
+			if h.Old > 0 && h.Old == h.Before {
+				since += t.lasted // all had stayed by then
+			}
+			t.stays = t.stays || t.allStay(h.Before, h.Stayed, t.lasted) || t.allStay(h.Old, h.OldStayed, since)
 			before = h
 		}
 		t.site, t.after = cmp.Or(before.Emptied, before.Taken), before.EmptiedAfter
@@ -176,13 +180,14 @@ func (t *taking) isSingly(lasted float64) bool {
 	case t.some:
 		return true
 	}
-	return lasted >= singlyFor || t.ranSoon && t.stays && lasted >= ranFor
+	return lasted >= singlyFor || t.stays
 }
 
-// allStay reports whether all of some elements were there after some seconds, where few would be of such that live for
-// less than singlyFor in the mean.
-func allStay(before, stayed int64, seconds float64) bool {
-	return stayed == before && float64(before)*seconds >= fewLeft*singlyFor
+// allStay reports whether all of some elements were there after some seconds, when each was older than those that had
+// ended, and few would be there of such that live for less than singlyFor in the mean.
+func (t *taking) allStay(before, stayed int64, seconds float64) bool {
+	isOlder := t.ended > 0 && seconds >= t.ended
+	return isOlder && stayed == before && float64(before)*seconds >= fewLeft*singlyFor
 }
 
 // life is for how many seconds an element is there in the mean, where some go at each moment as they did by the last

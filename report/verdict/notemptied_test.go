@@ -106,14 +106,20 @@ func TestAListOutOfWhichSingleElementsAreTakenIsOpenForSomeSeconds(t *testing.T)
 		return func(h *record.Holder) {
 			ends(h)
 			h.TakenRan, h.Length = h.OverMs < 5_000, length*h.Length
-			h.Before, h.Stayed = 20, 20
+			h.Before = 20 + int64(h.OverMs/1000)
+			h.Stayed = h.Before
 		}
 	}
 	if v := judged(190, ran(9)); v.Verdict != Undecided {
 		t.Errorf("sessions end that are older than 5 s: %s", v.Answer)
 	}
-	if v := judged(130, ran(1)); v.Verdict != Undecided {
-		t.Errorf("sessions end, and it grew for 6 s: %s", v.Answer)
+	young := func(h *record.Holder) {
+		if ran(1)(h); h.OverMs >= 4_000 {
+			h.Before, h.Stayed = 6, 6
+		}
+	}
+	if v := judged(150, young); v.Verdict != Undecided {
+		t.Errorf("sessions end, and few are older: %s", v.Answer)
 	}
 	ended := func(h *record.Holder) { ran(1)(h); h.Before, h.Stayed = 20, 9 }
 	if v := judged(190, ended); v.Verdict != Undecided {
