@@ -980,7 +980,10 @@ class FillersTest(unittest.TestCase):
                 with open(file, "w") as source:
                     source.write(text + "\n")
                 self.assertEqual(states.keeps_state(file + ":1 note"), is_one, text)
+                is_weights = is_one and "params" in text or "weights" in text
+                self.assertEqual(states.keeps_weights(file + ":1 note"), is_weights, text)
         self.assertFalse(states.keeps_state("/nowhere.py:1 note"))
+        self.assertFalse(states.keeps_weights("/nowhere.py:1 note"))
 
     def test_a_line_adds_a_state_of_which_it_had_made_a_copy(self):
         for number, (text, is_one) in enumerate((
@@ -1369,6 +1372,9 @@ class FillersTest(unittest.TestCase):
             ([[handlers], handlers, handlers["a"]], None),
             ([handlers, handlers["a"]], "callbacks-left"),
             ([{"a": [1, 2]}, [1, 2]], None),
+            ([[(4, self.setUp)], (4, self.setUp)], "callbacks-left"),
+            ([[("a", self.setUp, [])], ("a", self.setUp, [])], None),
+            ([[(4, 5.0)], (4, 5.0)], None),
             ([{"a": [concurrent.futures.Future()]}, [concurrent.futures.Future()]], "futures-kept"),
             ([[[ValueError("a")]], [ValueError("a")]], None),  # the chain goes through a traceback there
             ([handlers], None),

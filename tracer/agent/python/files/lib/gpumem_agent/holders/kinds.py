@@ -12,6 +12,7 @@ import _thread
 
 SUSPENDED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 LRU_CACHE = type(functools.lru_cache(maxsize=1)(len))
+NO_ARRAYS = (str, bytes, int, float, complex, type(None))
 SEQUENCES = (list, tuple, set, frozenset, collections.deque)
 TEE = type(itertools.tee(())[0])  # it keeps what the branch that is read last has yet to give
 THREAD_LOCAL = _thread._local

@@ -299,7 +299,10 @@ class Holders:
                 entry.setdefault("kind", memos.BY_OBJECT)
             is_open = entry.get("kind") in (None, memos.REGISTER, memos.ASKED_FOR)  # old states are taken out as well
             of_many = parts >= states.LEAST or _is_of_many(entry)
-            if lines and is_open and of_many and states.keeps_state(lines[0]):
+            of_some = of_many or parts > 1 or _is_of_many(entry, 2)
+            if lines and is_open and (
+                of_many and states.keeps_state(lines[0]) or of_some and states.keeps_weights(lines[0])
+            ):
                 entry["kind"] = "snapshots-kept"
             if lines:
                 entry["filled"] = "; ".join(lines)
@@ -317,9 +320,10 @@ def _about(number):
     return int(float("%.1e" % number))
 
 
-def _is_of_many(entry):
-    """Whether each element of a holder has as many arrays as a state has, but for some that were there before."""
-    return entry["count"] >= ALMOST * states.LEAST * max(1, entry.get("length", entry["count"]))
+def _is_of_many(entry, least=states.LEAST):
+    """Whether each element of a holder has as many arrays as a state has, or so many, but for some that were there
+    before."""
+    return entry["count"] >= ALMOST * least * max(1, entry.get("length", entry["count"]))
 
 
 def _representatives(arrays):

@@ -8,16 +8,16 @@ import functools
 import itertools
 import re
 
-from gpumem_agent.holders.kinds import is_a
+from gpumem_agent.holders.kinds import NO_ARRAYS, is_a
 from gpumem_agent.holders.texts import LONGEST, above, code, line_of
 
 LEAST = 3  # arrays of each element: a state of an environment has fewer
 ADDED = re.compile(r"(?:\.\w+\(|=(?!=))(.*)")  # what is added, behind a method's bracket or an assignment
 STATE = re.compile(r"(?<![\w.])(?:\w+\.)*(?:\w+_)?(?:state|weights|params|parameters)\s*(?=[,)\]}]|$)")
+WEIGHTS = re.compile(STATE.pattern.replace("state|", ""))
 VARIABLE = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*(?=[,)\]}]|$)")
 MOST = 4  # of a line, that are looked for
 MOST_PARTS = 64  # of an element, that are looked at
-NO_ARRAYS = (str, bytes, int, float, complex, type(None))
 PLAIN = {dict: dict.values, list: list.__iter__, tuple: tuple.__iter__, collections.deque: collections.deque.__iter__}
 COPIES = re.compile(r"\bdeepcopy\s*\(|\b(?:tree_map|tree\.map)\s*\(.*copy")  # of a whole tree, whatever its name
 COPIED = r"^\s*%s\s*=(?!=)(.*(?:copy\b|\bclone\b|\btree_map\b|\btree\.map\b|\bdevice_get\b).*)"
@@ -41,6 +41,14 @@ def _some(container, most):
     """The first elements of a plain container, past what a class of the program's makes of it; none of another."""
     each = next((each for kind, each in PLAIN.items() if is_a(container, kind)), None)
     return itertools.islice(each(container), max(0, most)) if each else ()
+
+
+def keeps_weights(site):
+    """Whether the line of a site adds something that has the name of weights: these are so of two arrays already."""
+    _, lines, at = line_of(site)
+    line = code(lines[at]) if lines else ""
+    added = ADDED.search(line) if len(line) <= LONGEST else None
+    return added is not None and WEIGHTS.search(added.group(1)) is not None
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again

@@ -77,8 +77,8 @@ MAKERS = " __init__", " __new__", " __post_init__", " setup", " <module>"  # end
 
 def told(name, of_object, sites):
     """{"emptied": the place of a line that empties a container with a name, which some sites fill, or takes out
-    what is old or too much}, {"taken": that of one that takes out a single element} with "taken_ran" where that is known
-    to have run, {"only_added": True} where no line of the program takes anything out of it, or {}."""
+    what is old or too much}, {"taken": that of one that takes out a single element}, with "taken_ran" where that is
+    known to have run, {"only_added": True} where no line of the program takes anything out of it, or {}."""
     if not name.isidentifier() or not sites:
         return {}
     found = dict(_told(name, of_object, sites[0], len(program_files())))

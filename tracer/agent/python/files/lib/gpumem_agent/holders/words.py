@@ -12,6 +12,7 @@ from gpumem_agent.holders.capsules import is_capsule
 from gpumem_agent.holders.kinds import (
     BASES_OF_CLASS,
     NAMES_OF_CLASS,
+    NO_ARRAYS,
     SEQUENCES,
     is_a,
     is_executor,
@@ -94,6 +95,8 @@ def _held_in(element):
     by what they are for. A set of the program's objects has who is there."""
     if type(element) is set and of_things(element):
         return "sessions-kept"
+    if type(element) is tuple:  # beside a number or a name, of when or of whom it is
+        element = [item for item in itertools.islice(element, LOOKED_AT) if not is_a(item, NO_ARRAYS)]
     kind = elements_of(element) if any(type(element) is plain for plain in ELEMENTS) else None
     return kind if kind in ("callbacks-left", "futures-kept") else None
 
