@@ -98,18 +98,19 @@ func holdsBeside(s *settled) *HolderRow {
 
 // taking is what the looks tell of a container and of a line that takes something out of it. Times are seconds.
 type taking struct {
-	site      string  // the line; empty where there is none
-	isSingle  bool    // it takes out single elements
-	after     float64 // the age that it compares with; 0 is unknown
-	since, at float64 // when the first look's elements began to come, and when the last look was
-	lasted    float64 // how long what was asked for again by the last look had been there at least
-	some      bool    // a look saw some of what was there before go
-	before    float64 // for how many the last look asked again that asked for any; 0 where none did
-	stayed    float64 // how many of these were there
-	outlived  bool    // what had stayed once was there still when it was asked for again
-	ended     float64 // the age that no element had outlived that was gone when the line was known to have run; 0 is unknown
-	stays     bool    // so many were all there after longer than that, and so long, that none ends as others did
-	slowed    bool    // what comes makes the container longer by much less than it did
+	site      string          // the line; empty where there is none
+	isSingle  bool            // it takes out single elements
+	after     float64         // the age that it compares with; 0 is unknown
+	since, at float64         // when the first look's elements began to come, and when the last look was
+	lasted    float64         // how long what was asked for again by the last look had been there at least
+	some      bool            // a look saw some of what was there before go
+	before    float64         // for how many the last look asked again that asked for any; 0 where none did
+	stayed    float64         // how many of these were there
+	outlived  bool            // what had stayed once was there still when it was asked for again
+	ended     float64         // the age that none had outlived of those that had ended when the line had run; 0 is unknown
+	stays     bool            // others were all there when they were older, and so many that none ends as those did
+	slowed    bool            // what comes makes the container longer by much less than it did
+	asked     []record.Holder // one after the other for the same that had stayed
 }
 
 // takingOf is the taking of the container of a path.
@@ -123,33 +124,9 @@ func takingOf(s *settled, path string) *taking {
 		pace, fastest := c.Paces()
 		t.since, t.at, t.slowed = c.Looks[0].At-c.Looks[0].Over, c.LastAt(), pace < stillLonger*fastest
 		var before record.Holder
-		var asked []record.Holder // for the same ones
 		for _, l := range looks.Told(p, path) {
-			h, life := l.Holder, t.life()                               // of those of an earlier look that h.Old are, or of this one's
-			if h.Before != before.Before || h.Stayed != before.Stayed { // else it is told again
-				t.lasted = l.Over
-			}
-			t.some = t.some || h.Stayed < h.Before || h.Length < before.Length
-			if h.TakenRan && t.ended == 0 {
-				t.ended = max(l.At-t.since, oldest(&l))
-			}
-			if h.Before > 0 {
-				t.before, t.stayed = float64(h.Before), float64(h.Stayed)
-			}
-			if !(life > t.life()) {
-				life = t.life()
-			}
-			if len(asked) > 0 && (h.Old != asked[0].Old || h.OldOverMs < asked[len(asked)-1].OldOverMs) {
-				asked = nil // others
-			}
-			asked = append(asked, h)
-			t.outlived = t.outlived || outlive(asked, life)
-			since := h.OldOverMs / 1000
-			if h.Old > 0 && h.Old == h.Before {
-				since += t.lasted // all had stayed by then
-			}
-			t.stays = t.stays || t.allStay(h.Before, h.Stayed, t.lasted) || t.allStay(h.Old, h.OldStayed, since)
-			before = h
+			t.note(&l, &before)
+			before = l.Holder
 		}
 		t.site, t.after = cmp.Or(before.Emptied, before.Taken), before.EmptiedAfter
 		t.isSingle = before.Emptied == ""
@@ -158,6 +135,34 @@ func takingOf(s *settled, path string) *taking {
 		t.after /= 1000
 	}
 	return t
+}
+
+// note takes in what is told of the container after what was told before.
+func (t *taking) note(l *looks.Look, before *record.Holder) {
+	h, life := &l.Holder, t.life()
+	if h.Before != before.Before || h.Stayed != before.Stayed { // else it is told again
+		t.lasted = l.Over
+	}
+	t.some = t.some || h.Stayed < h.Before || h.Length < before.Length
+	if h.TakenRan && t.ended == 0 {
+		t.ended = max(l.At-t.since, oldest(l))
+	}
+	if h.Before > 0 {
+		t.before, t.stayed = float64(h.Before), float64(h.Stayed)
+	}
+	if n := len(t.asked); n > 0 && (h.Old != t.asked[0].Old || h.OldOverMs < t.asked[n-1].OldOverMs) {
+		t.asked = nil // others had stayed
+	}
+	t.asked = append(t.asked, *h)
+	if now := t.life(); !(life > now) { // what is asked for had stayed by this look, or by the one before
+		life = now
+	}
+	t.outlived = t.outlived || outlive(t.asked, life)
+	since := h.OldOverMs / 1000
+	if h.Old > 0 && h.Old == h.Before {
+		since += t.lasted // all had stayed by then
+	}
+	t.stays = t.stays || t.allStay(h.Before, h.Stayed, t.lasted) || t.allStay(h.Old, h.OldStayed, since)
 }
 
 // oldest is for how many seconds a container has been filled at the pace at which it was until a look, so far as its

@@ -190,7 +190,8 @@ func besideHolder(s *settled) string {
 // at a rate.
 func stoodStill(s *settled, at, rate float64) bool {
 	end := s.Whole.Clock[len(s.Whole.Clock)-1]
-	return end-at >= sometime && s.Whole.Highest(series.Live, at, end)-s.Whole.Lowest(series.Live, at, end) < rate*(end-at)/2
+	swing := s.Whole.Highest(series.Live, at, end) - s.Whole.Lowest(series.Live, at, end)
+	return end-at >= sometime && swing < rate*(end-at)/2
 }
 
 // sometime is from how many seconds on it shows that nothing came since a look.

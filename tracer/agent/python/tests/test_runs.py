@@ -32,7 +32,8 @@ class Desk:
 def drop(desk, number):
     desk.open.pop(number, None)
 """
-LEAVES, NEVER, SHUTS, DROPS = "/app/desk.py:16 leave", "/app/desk.py:15 leave", "/app/desk.py:20 shut", "/app/desk.py:23 drop"
+LEAVES, NEVER = "/app/desk.py:16 leave", "/app/desk.py:15 leave"
+SHUTS, DROPS = "/app/desk.py:20 shut", "/app/desk.py:23 drop"
 
 
 @unittest.skipIf(sys.version_info < (3, 11), "no interpreter before 3.11 puts faster instructions in a line's place")
@@ -66,7 +67,8 @@ class RunsTest(unittest.TestCase):
     def test_what_is_not_known_has_not_run(self):
         for number in range(20):
             self.desk.leave(number)
-        for site in ("", "desk", "/app/desk.py leave", "/app/desk.py:16 go", "/app/desk.py:99 leave", "/app/other.py:16 leave"):
+        others = "/app/desk.py leave", "/app/desk.py:16 go", "/app/desk.py:99 leave", "/app/other.py:16 leave"
+        for site in ("", "desk", *others):
             self.assertFalse(runs.has_run(site), site)
         with mock.patch.object(runs, "hasattr", lambda *_: False, create=True):  # an interpreter that tells nothing
             self.assertFalse(runs.has_run(LEAVES))
