@@ -154,9 +154,7 @@ func (t *taking) note(l *looks.Look, before *record.Holder) {
 		t.asked = nil // others had stayed
 	}
 	t.asked = append(t.asked, *h)
-	if now := t.life(); !(life > now) { // what is asked for had stayed by this look, or by the one before
-		life = now
-	}
+	life = max(life, t.life()) // what is asked for had stayed by this look, or by the one before
 	t.outlived = t.outlived || outlive(t.asked, life)
 	since := h.OldOverMs / 1000
 	if h.Old > 0 && h.Old == h.Before {
@@ -197,7 +195,13 @@ func (t *taking) allStay(before, stayed int64, seconds float64) bool {
 
 // life is for how many seconds an element is there in the mean, where some go at each moment as they did by the last
 // look that asked: what is left of them after lasted seconds is exp(-lasted/life). Of a few one more may have stayed.
-func (t *taking) life() float64 { return t.lasted / -math.Log((t.stayed+1)/(t.before+1)) }
+// Where none went it has no end.
+func (t *taking) life() float64 {
+	if t.stayed >= t.before {
+		return math.Inf(1)
+	}
+	return t.lasted / math.Log((t.before+1)/(t.stayed+1))
+}
 
 // outlive reports whether a look that asked once more for what had stayed found so much of it that it stays for good:
 // of elements of such a life in the mean so few would have gone by chance, since an earlier one that asked for the same
