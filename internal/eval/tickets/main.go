@@ -9,11 +9,12 @@
 // Without -gpumem it judges anew what lies in -out. The programs need python3 with
 // PyTorch, and JAX and MLX below $GPUMEM_TEST_FRAMEWORKS; frame_history wants pandas. Those in
 // the folders whose names begin with gpu want a device: -programs internal/eval/tickets/gpu. What
-// is in gpu3, gpu6 to gpu128, programs3 and cpu1 to cpu22 was written without a look at how gpumem
+// is in gpu3, gpu6 to gpu137, programs3 and cpu1 to cpu22 was written without a look at how gpumem
 // decides, and so was what is in programs5, from memory of tickets and of common practice; what is
 // in programs4 was written from tickets, with a knowledge of that, before its first run. What is in
 // gpu6held ran for the first time after the rules that came of gpu6. The folder kept has a small
-// program for each way to keep something, without a twin.
+// program for each way to keep something, without a twin, and sessions has desks whose visitors stay
+// for a while, which the rules for sessions were made with.
 package main
 
 import (
