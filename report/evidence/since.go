@@ -57,5 +57,6 @@ func stoodStill(x *growth.Examined, k series.Key, from, to, rise float64) bool {
 // wentOn reports whether an account rose on beside a container that was full at its last look.
 func wentOn(x *growth.Examined, k series.Key, full *looks.Course) bool {
 	at, end := full.LastAt(), seenUntil(x)
-	return end-at >= fullFor && x.Whole.Between(k, at, end) >= besideBounded*full.Looks[len(full.Looks)-1].Rate()
+	last := full.Looks[len(full.Looks)-1]
+	return end-at >= fullFor && x.Whole.Between(k, at, end) >= besideBounded*last.Rate()
 }

@@ -107,8 +107,8 @@ type taking struct {
 	before    float64         // for how many the last look asked again that asked for any; 0 where none did
 	stayed    float64         // how many of these were there
 	outlived  bool            // what had stayed once was there still when it was asked for again
-	ended     float64         // the age that none had outlived of those that had ended when the line had run; 0 is unknown
-	stays     bool            // others were all there when they were older, and so many that none ends as those did
+	ended     float64         // an age that none had reached that had ended when the line had run; 0 is unknown
+	stays     bool            // others were all there when they were older, and many of them
 	slowed    bool            // what comes makes the container longer by much less than it did
 	asked     []record.Holder // one after the other for the same that had stayed
 }

@@ -179,8 +179,8 @@ func besideHolder(s *settled) string {
 		grows := c.Lengthens() && c.KeepsPace() && !c.IsFew() && l.Holder.Bound == 0 && hasName(c.Path)
 		enough := l.Rate()*growth.SpanOf(&s.Examined, &s.Grow[s.primary]) >= farMore*s.size
 		if grows && enough && !stoodStill(s, l.At, l.Rate()) {
-			return fmt.Sprintf("%s got %s in %s by the last look, and what a pool has idle grows beside that", c.Path,
-				units.Bytes(float64(l.Holder.Bytes)), units.Span(l.Over))
+			return fmt.Sprintf("%s got %s in %s by the last look, and what a pool has idle grows beside that",
+				c.Path, units.Bytes(float64(l.Holder.Bytes)), units.Span(l.Over))
 		}
 	}
 	return ""
@@ -250,17 +250,22 @@ const leastHandles = 100
 // with them, as an object for each of a few things brings along. Empty of another.
 func fewHandles(s *settled) string {
 	if s.restsOn != ByTrend || s.class != AppLeak || s.primary != series.Count || s.size >= leastHandles ||
-		cause.MaybeMetal(&s.Run.Meta) || slices.ContainsFunc(looks.Courses(&s.Examined.Process), s.hasHandles) {
+		cause.MaybeMetal(&s.Run.Meta) {
 		return ""
+	}
+	for _, c := range looks.Courses(&s.Examined.Process) {
+		if hasHandles(s, &c) {
+			return ""
+		}
 	}
 	return fmt.Sprintf("live handles rose by only %d, and their bytes do not show: a small set that still fills looks "+
 		"like this", int64(s.size+.5))
 }
 
-// hasHandles reports whether a container that the program only adds to got longer at each look, and so much came there
-// until one of them, half of the live handles that came and leastShown of bytes, that it is no small set. A cache may be
-// one that fills.
-func (s *settled) hasHandles(c looks.Course) bool {
+// hasHandles reports whether a container that the program only adds to got longer at each look, and so much came
+// there until one of them, half of the live handles that came and leastShown of bytes, that it is no small set. A
+// cache may be one that fills.
+func hasHandles(s *settled, c *looks.Course) bool {
 	h := &c.Looks[len(c.Looks)-1].Holder
 	isSome := slices.ContainsFunc(c.Looks, func(l looks.Look) bool {
 		return 2*float64(l.Holder.Count) >= s.size && l.Holder.Bytes >= leastShown

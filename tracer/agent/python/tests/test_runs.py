@@ -36,7 +36,7 @@ LEAVES, NEVER = "/app/desk.py:16 leave", "/app/desk.py:15 leave"
 SHUTS, DROPS = "/app/desk.py:20 shut", "/app/desk.py:23 drop"
 
 
-@unittest.skipIf(sys.version_info < (3, 11), "no interpreter before 3.11 puts faster instructions in a line's place")
+@unittest.skipIf(sys.version_info < (3, 11), "before 3.11 no interpreter puts faster instructions in a line's place")
 class RunsTest(unittest.TestCase):
     def setUp(self):
         module = types.ModuleType("desk")
@@ -70,7 +70,8 @@ class RunsTest(unittest.TestCase):
         others = "/app/desk.py leave", "/app/desk.py:16 go", "/app/desk.py:99 leave", "/app/other.py:16 leave"
         for site in ("", "desk", *others):
             self.assertFalse(runs.has_run(site), site)
-        with mock.patch.object(runs, "hasattr", lambda *_: False, create=True):  # an interpreter that tells nothing
+        # An interpreter that tells nothing.
+        with mock.patch.object(runs, "hasattr", lambda *_: False, create=True):
             self.assertFalse(runs.has_run(LEAVES))
 
     def test_holders_are_marked(self):

@@ -118,7 +118,7 @@ class SurveysTest(unittest.TestCase):
             # Nor does one that finds nobody while the program goes on to hold more.
             noted.complete, self.surveys._told = True, told
             noted.ways = {}
-            before = types.SimpleNamespace(places={}, sizes={}, kept={}, outlived={}, complete=True, ways={"w": 1})
+            before = types.SimpleNamespace(**{**vars(noted), "ways": {"w": 1}})
             self.surveys._notes = [(now - 12, noted), (now - 9, before)]
             self.surveys.look_now(self.process, now + 100, [(2, 1)])
             self.assertEqual((self.surveys.told, noted.ways), (told, {"w": 1}))
