@@ -225,7 +225,7 @@ def _kept(found, arrays):
 def mark_stayed(told, noted, known):
     """Says of each holder how many of the arrays are still there that the look before found, whose Noted is known:
     none of a list that is emptied and filled again, all of one that only gets longer."""
-    for entry in told if known else ():
+    for entry in () if known is None else told:
         _ask_for(entry, known, known.outlived)
         some = known.kept.get(entry["path"], {})
         if len(some) >= FEW_KEPT:
