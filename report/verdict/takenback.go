@@ -179,7 +179,7 @@ func besideHolder(s *settled) string {
 		grows := c.Lengthens() && c.KeepsPace() && !c.IsFew() && l.Holder.Bound == 0 && hasName(c.Path)
 		enough := l.Rate()*growth.SpanOf(&s.Examined, &s.Grow[s.primary]) >= farMore*s.size
 		if grows && enough && !stoodStill(s, l.At, l.Rate()) {
-			return fmt.Sprintf("%s got %s in %s by the last look, and what a pool has idle grows beside that",
+			return fmt.Sprintf("%s grew by %s in the %s before the last look, and the pool's idle memory grows with it",
 				c.Path, units.Bytes(float64(l.Holder.Bytes)), units.Span(l.Over))
 		}
 	}

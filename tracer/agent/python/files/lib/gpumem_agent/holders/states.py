@@ -45,10 +45,14 @@ def _some(container, most):
 
 def keeps_weights(site):
     """Whether the line of a site adds something that has the name of weights: these are so of two arrays already."""
-    _, lines, at = line_of(site)
+    return WEIGHTS.search(_added(*line_of(site)[1:])) is not None
+
+
+def _added(lines, at):
+    """What a line adds, in the program's words; empty of none."""
     line = code(lines[at]) if lines else ""
     added = ADDED.search(line) if len(line) <= LONGEST else None
-    return added is not None and WEIGHTS.search(added.group(1)) is not None
+    return added.group(1) if added else ""
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
@@ -56,14 +60,12 @@ def keeps_state(site):
     """Whether the line of a site, as "file:line function", adds something of such a name, or what the
     function had made of that before."""
     _, lines, at = line_of(site)
-    line = code(lines[at]) if lines else ""
-    added = ADDED.search(line) if len(line) <= LONGEST else None
-    if added is None:
-        return False
-    if STATE.search(added.group(1)) is not None:
+    added = _added(lines, at)
+    if STATE.search(added) is not None:
         return True
-    before = [line for line in above(lines, at) if len(line) <= LONGEST]
-    return any(_is_copy(name, before) for name in VARIABLE.findall(added.group(1))[:MOST])
+    names = VARIABLE.findall(added)[:MOST]
+    before = [line for line in above(lines, at) if len(line) <= LONGEST] if names else []
+    return any(_is_copy(name, before) for name in names)
 
 
 def _is_copy(name, before):
