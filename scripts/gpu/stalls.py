@@ -11,7 +11,7 @@ import time
 
 import torch
 
-WARM_SECONDS = 1  # of the clock's start, which the first kernels take
+WARM = 1  # turns, in which the first kernels are loaded
 CALM = 1.8  # a turn of more medians than this is a slow one
 KEPT_MIB = 9  # a second, with list
 
@@ -38,9 +38,9 @@ def main(seconds, keeps):
         if keeps and len(kept) * 0.25 < (before - begin) * KEPT_MIB:
             kept.append(torch.ones(1 << 16, device=device))
         now = time.perf_counter()
-        if before - begin > WARM_SECONDS:
-            turns.append(now - before)
+        turns.append(now - before)
         before = now
+    del turns[:WARM]
     median = statistics.median(turns)
     lost = sum(t - median for t in turns if t > CALM * median)
     print(f"turns {len(turns)} median {median * 1e3:.2f} ms, stood still {lost * 1e3:.0f} ms, "

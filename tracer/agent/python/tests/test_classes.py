@@ -141,21 +141,23 @@ class Largest:
         return context
 
 
-class Failing(type):
-    """A metaclass whose questions nobody may ask."""
+def quiet():
+    """A class whose metaclass nobody may ask."""
 
-    def __getattribute__(cls, name):
-        raise AssertionError(name)
+    class Failing(type):
+        def __getattribute__(cls, name):
+            raise AssertionError(name)
 
-    def __hash__(cls):
-        raise AssertionError("hash")
+        def __hash__(cls):
+            raise AssertionError("hash")
 
-    def __eq__(cls, other):
-        raise AssertionError("eq")
+        def __eq__(cls, other):
+            raise AssertionError("eq")
 
+    class Quiet(metaclass=Failing):
+        pass
 
-class Quiet(metaclass=Failing):
-    pass
+    return Quiet
 
 
 class Poller(threading.Thread):
@@ -517,6 +519,8 @@ class ClassesTest(unittest.TestCase):
         self.assertEqual((told["kind"], told["filled"]), ("reference-cycle", self.line("makes contexts") + " step"))
 
     def test_no_code_of_a_class_runs(self):
+        Quiet = quiet()
+        self.addCleanup(gc.collect)
         kept = [Quiet() for _ in range(NUMBER)]
         counts = living.census()[0]
         self.assertIn(NUMBER, counts.values())

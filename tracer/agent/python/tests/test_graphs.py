@@ -156,6 +156,14 @@ class GraphsTest(unittest.TestCase):
         self.assertEqual(graph.oldest(number, time.thread_time() + 60), number)
         self.assertEqual(graph.oldest(number, time.thread_time() - 1), graph.number)
 
+    def test_each_operation_is_asked_once_however_many_ways_lead_to_it(self):
+        output = first = torch.operation("Linear", torch.empty(MIB))
+        for _ in range(60):
+            output = torch.operation("Add", output, output)  # as by a skip connection: 2**60 ways
+        deadline = time.thread_time() + 5
+        self.assertEqual(Graph(output.grad_fn).oldest(-1, deadline), first.grad_fn._sequence_nr())
+        self.assertLess(time.thread_time(), deadline)
+
     def test_graphs_are_noted_with_each_look_and_asked_some_steps_later(self):
         process = types.SimpleNamespace(
             frameworks=[self.framework], sites_wanted=False, held=lambda: (None, None), idle=None, heap_now=lambda: None

@@ -24,7 +24,7 @@ import zlib
 import torch
 from gpumem_agent import atomic, mappings, sampling
 from gpumem_agent.frameworks import torch as adapter
-from gpumem_agent.holders import downward, ending, fillers, following, levels, living, naming, opaque, running, variables
+from gpumem_agent.holders import downward, ending, fillers, following, kinds, levels, living, naming, opaque, running, variables
 from gpumem_agent.surveys import Surveys
 
 MIB = 1 << 20
@@ -52,18 +52,20 @@ def library_of(source, **names):
     return names
 
 
-class Hashed(type):
-    """A metaclass whose hash is code of the program's."""
+def hashed():
+    """A class of a metaclass whose hash is code of the program's. While there is one, types are told by key."""
 
-    asked = 0
+    class Hashed(type):
+        asked = 0
 
-    def __hash__(cls):
-        Hashed.asked += 1
-        return 1
+        def __hash__(cls):
+            Hashed.asked += 1
+            return 1
 
+    class Odd(metaclass=Hashed):
+        pass
 
-class Odd(metaclass=Hashed):
-    pass
+    return Odd
 
 
 class Texture(struct.Struct):
@@ -201,7 +203,8 @@ class LooksTest(unittest.TestCase):
 
     def test_another_object_at_the_address_of_an_array_that_is_gone_spoils_no_look(self):
         self.keep(trainer=Trainer(), history=[])
-        described, child, addresses = running._described, following.child, set()
+        self.addCleanup(gc.collect)
+        described, child, addresses, Odd = running._described, following.child, set(), hashed()
 
         def later(*args):
             """The look has met an array, which the program then gives up for another object."""
@@ -643,7 +646,7 @@ class LooksTest(unittest.TestCase):
         self.assertEqual([path for path in found if "tensors" in path and "objects" in path], [])
 
     def test_only_what_is_hidden_is_followed_once_more(self):
-        level, history = levels.Level(None), [torch.empty(512) for _ in range(6)]
+        level, history = levels.Level(kinds.TypeTeller(), None), [torch.empty(512) for _ in range(6)]
         for tensor in history:
             tensor.hooks = None
         history[4].hooks = [1]
@@ -1082,12 +1085,28 @@ class NoTraceTest(unittest.TestCase):
         self.assertEqual(told.stdout.decode(), "told [False, True], 0 tuples failed: []\n")
 
     def test_no_code_of_the_programs_types_runs(self):
+        gc.collect()
+        self.assertEqual(kinds.TypeTeller().these([Trainer]), {Trainer})
+        Odd = hashed()
+        self.addCleanup(gc.collect)
         kept = [Odd() for _ in range(3)]
-        asked = Hashed.asked
-        living.references((Trainer,))
-        downward.Reach((Trainer,))
-        self.assertEqual(Hashed.asked, asked)
+        living.references((Trainer, Odd))
+        living.all_at_once((Trainer, Odd))
+        living.census()
+        downward.Reach((Trainer, Odd), (Odd,), singles=(Odd,))
+        self.assertEqual(kinds.TypeTeller().these([Trainer]), {atomic.key(Trainer)})
+        self.assertEqual(type(Odd).asked, 0)
         del kept
+
+    def test_what_was_reached_keeps_no_class_of_the_programs(self):
+        gc.collect()
+        kept = type("Kept", (), {})
+        gone = weakref.ref(kept)
+        reach = downward.Reach((kept,), (kept,), singles=(kept,))
+        del kept
+        gc.collect()
+        self.assertIsNone(gone())
+        self.assertTrue(reach.complete)
 
     def test_what_a_function_gives_up_is_gone_at_once(self):
         gone = []

@@ -25,8 +25,7 @@ interpreter's lock changes hands, and signal handlers, pending calls and, from
 system calls that wait; up to 3.11 allocations collect garbage, too, so that is
 off meanwhile. What is kept afterwards are identities, types (which never end by
 their last reference: each is part of a cycle of its own) and weak references.
-Types are told by key: the hash of one may be code of a metaclass. What is left
-is an audit hook written in Python, as filelock has one, and with it what uses it:
+Types are told by key where the hash of one may be code of a metaclass. What is left is an audit hook written in Python, as filelock has one, and with it what uses it:
 the collector's functions call it, and id. Then no thread is given its turn (see
 once), and what all objects are asked is what no hook is told of.
 
@@ -183,10 +182,15 @@ def neither(ones, others):
 
 def family(kinds):
     """Keys of types and of all their subclasses."""
-    found, pending = set(), list(kinds)
+    return set(families(kinds))
+
+
+def families(kinds):
+    """{key: type} of types and of all their subclasses."""
+    found, pending = {}, list(kinds)
     while pending:
         kind = pending.pop()
         if key(kind) not in found:
-            found.add(key(kind))
+            found[key(kind)] = kind
             pending.extend(type.__subclasses__(kind))
     return found

@@ -45,14 +45,16 @@ class Graph:
     def oldest(self, number, deadline):
         """How far operations lead back: the number of the oldest that was found in
         time, by this thread's clock, at most so far as to that number. The oldest come first: down a running
-        total one step of the program at a time."""
+        total one step of the program at a time. Each is asked once: by skip connections there are
+        more ways to an operation than there are operations."""
         oldest = self.number
-        ages, order = [(oldest, 0, self._node)], itertools.count(1)
+        ages, seen, order = [(oldest, 0, self._node)], {self._node}, itertools.count(1)
         while ages and oldest > number and own.thread_time() < deadline:
             age, _, node = heapq.heappop(ages)
             oldest = min(oldest, age)
             for following, _ in node.next_functions:
-                if following is not None:
+                if following is not None and following not in seen:
+                    seen.add(following)
                     heapq.heappush(ages, (following._sequence_nr(), next(order), following))
         return oldest
 

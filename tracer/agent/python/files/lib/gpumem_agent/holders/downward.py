@@ -16,7 +16,7 @@ import types
 
 from gpumem_agent import atomic
 from gpumem_agent.holders.following import Following
-from gpumem_agent.holders.kinds import RANKS, Contexts, module_names, rank_of
+from gpumem_agent.holders.kinds import RANKS, Contexts, TypeTeller, module_names, rank_of
 from gpumem_agent.holders.levels import BOUND, MOST, SIZED, Level
 from gpumem_agent.holders.living import SOME, noted
 from gpumem_agent.holders.local import Local
@@ -31,6 +31,7 @@ HOOKS = 4  # more, where modules have modules: what a hook of an inner one has i
 DEEPER = 36  # further ones, where modules have modules: each of these is three away
 # Levels of a first try, for each rank: to prepare all of them takes as long as a small look.
 SHALLOW = (28, 7, 7)
+DEEP = (None,) * len(RANKS)  # all
 CALLED = (types.FunctionType, *BOUND)  # a hook, and what it closes over
 WAYS = 16  # to some of many objects, that are compared
 PARTED = 0.75  # of these, that must go the same way
@@ -44,17 +45,21 @@ class Reach:
     for, they, containers, hooks and what has these are. Contexts are weak references to those of
     contextvars, and to generators. Hidden is what no collector sees: see frameworks. Singles are
     the types of further objects that are noted. An inner look passes over the arrays that names
-    themselves refer to: a variable may be what an object has."""
+    themselves refer to: a variable may be what an object has. A deep one tries no less first: another had
+    to look as deep a moment ago."""
 
-    def __init__(self, kinds, nested=(), hidden=((), None), singles=(), contexts=(), inner=False):
+    def __init__(self, kinds, nested=(), hidden=((), None), singles=(), contexts=(), inner=False, is_deep=False):
         self._modules = module_names()
         self._contexts, self._weak_contexts = Contexts(), list(contexts)
         self._roots = namespaces(self._modules) + [self._contexts]
-        parts = atomic.family((*nested, dict, *SIZED, *CALLED)) if nested else None
+        self._teller = TypeTeller()
+        parts = self._teller.family((*nested, dict, *SIZED, *CALLED)) if nested else None
         self._hidden = atomic.keys(hidden[0]), hidden[1]
-        singles, arrays = atomic.family(singles), atomic.family(k for k in kinds if k.__weakrefoffset__)
+        singles = self._teller.family(singles)
+        arrays = self._teller.family(k for k in kinds if k.__weakrefoffset__)
         self._places, self._inner = {}, inner  # of an array or a container, by identity: its place
-        for depths in (SHALLOW, (None,) * len(RANKS)):
+        for depths in (SHALLOW, DEEP)[is_deep:]:
+            self.is_deep = depths is DEEP
             atomic.without_collections(functools.partial(self._search, depths, parts, singles, arrays))
             if not any(search.is_cut for search in self._searches):
                 break
@@ -62,12 +67,12 @@ class Reach:
     def _search(self, depths, parts, singles, arrays):
         """Looks so many levels deep for each rank."""
         self._variables = Variables()
-        self._searches = [_Search(parts, self._hidden, singles, most) for most in depths]
+        self._searches = [_Search(self._teller, parts, self._hidden, singles, most) for most in depths]
         self._look(arrays)
 
     def _look(self, arrays):
         variables, ranks = self._variables, []
-        skip = atomic.family((type,)) | atomic.keys((*LEAVES, *ours()))
+        skip = self._teller.family((type,)) | self._teller.these((*LEAVES, *ours()))
         seen = dict.fromkeys((*self._modules, id(self._roots), id(vars(self))), -1)
         steps = [*variables.steps(), atomic.fill(self._contexts, map(atomic.call, self._weak_contexts))]
         known = {identity: rank_of(code) for identity, code in variables.readable.items()}
@@ -80,6 +85,8 @@ class Reach:
                 steps.extend(search.steps(roots, variables, ranks, rank, *kinds, seen))
         steps.extend(level.done() for search in self._searches for level in search.levels)
         atomic.once(*steps, atomic.empty(variables.values, (self._contexts,)))
+        for search, number in self._levels():
+            search.levels[number].forget_types()
 
     @property
     def complete(self):
@@ -236,12 +243,12 @@ class Reach:
 class _Search:
     """What is below the names of one rank, level by level."""
 
-    def __init__(self, parts, hidden, singles, most=None):
+    def __init__(self, teller, parts, hidden, singles, most=None):
         self._kinds, self._getter = hidden
         deep = [parts] * DEEPER if parts else []
         near = [None] * (LEVELS - 1 + HOOKS if parts else LEVELS)
         self._hooked = set() if parts else None  # identities of what hooks are of
-        self.levels = [Level(followed, singles, self._hooked) for followed in (near + deep)[:most]]
+        self.levels = [Level(teller, followed, singles, self._hooked) for followed in (near + deep)[:most]]
         self.roots = []
         self.functions = []  # places of the functions among those that were read
 

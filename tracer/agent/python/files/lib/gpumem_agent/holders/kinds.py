@@ -10,6 +10,8 @@ import sys
 import types
 import _thread
 
+from gpumem_agent import atomic
+
 SUSPENDED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 LRU_CACHE = type(functools.lru_cache(maxsize=1)(len))
 NO_ARRAYS = (str, bytes, int, float, complex, type(None))
@@ -39,6 +41,38 @@ def is_a(item, kinds):
     """isinstance without asking the object: a proxy's answer may run code of
     the program's."""
     return issubclass(type(item), kinds)
+
+
+class TypeTeller:
+    """How one look tells the types of objects apart: by the types themselves, which takes half as long as
+    by their keys, or by keys where a metaclass has a hash of its own. What two tellers say is not to be
+    mixed."""
+
+    def __init__(self):
+        self._by_key = _may_hash()
+
+    def of(self, items):
+        """What tells the type of each item."""
+        return atomic.types_of(items) if self._by_key else map(type, items)
+
+    def these(self, kinds):
+        """What tells some types."""
+        return atomic.keys(kinds) if self._by_key else set(kinds)
+
+    def family(self, kinds):
+        """What tells types and all their subclasses."""
+        found = atomic.families(kinds)
+        return set(found) if self._by_key else set(found.values())
+
+    def key(self, mark):
+        """The key of a type, by what tells it."""
+        return mark if self._by_key else atomic.key(mark)
+
+
+def _may_hash():
+    """Whether the hash of a type may be code of a metaclass, or refused by one."""
+    bases = itertools.chain.from_iterable(map(BASES_OF_CLASS, atomic.families([type]).values()))
+    return any(base is not object and "__hash__" in NAMES_OF_CLASS(base) for base in bases)
 
 
 def namespace(item):

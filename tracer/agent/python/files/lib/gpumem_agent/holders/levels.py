@@ -21,12 +21,14 @@ TURN = 1 << 40  # more than the objects of a level
 
 class Level:
     """What is so many references away from a name, each object once, and only what no level
-    before has. Objects come in groups, one for each object that refers to them."""
+    before has. Objects come in groups, one for each object that refers to them. Their types are as
+    a TypeTeller tells them."""
 
-    def __init__(self, parts, singles=(), hooked=()):
+    def __init__(self, teller, parts, singles=(), hooked=()):
+        self._teller = teller
         self._hooked = hooked  # identities of objects that are followed besides
-        self._single_kinds = singles  # keys of the types of objects that are noted
-        self._parts = parts  # keys of the types that alone are followed; None for all
+        self._single_kinds = singles  # the types of objects that are noted
+        self._parts = parts  # the types that alone are followed; None for all
         self.identities = []  # of the objects
         self._origins = []  # for each, its place among the objects of all groups
         self._ends = []  # where each group ends among these
@@ -46,16 +48,16 @@ class Level:
 
     def steps(self, groups, arrays, skip, seen, turn):
         """Steps that take in the objects of groups, and choose among them."""
-        objects, kinds, counted = self._objects, self._kinds, atomic.keys(SIZED)
+        objects, kinds, counted = self._objects, self._kinds, self._teller.these(SIZED)
         return (
             atomic.fill(self._groups, groups),
             atomic.fill(self._ends, itertools.accumulate(map(len, self._groups))),
             *self._take(skip - arrays - self._single_kinds - counted, seen, turn),
-            atomic.fill(kinds, atomic.types_of(objects)),
+            atomic.fill(kinds, self._teller.of(objects)),
             atomic.fill(self.arrays, self._of(arrays, itertools.count())),
             atomic.fill(self.references, map(weakref.ref, self._of(arrays, objects))),
             atomic.fill(self.singles, self._of(self._single_kinds, itertools.count())),
-            atomic.fill(self.single_kinds, self._of(self._single_kinds, kinds)),
+            atomic.fill(self.single_kinds, atomic.types_of(self._of(self._single_kinds, objects))),
             atomic.fill(self.containers, self._of(counted, itertools.count())),
             atomic.fill(self.lengths, map(len, self._of(counted, objects))),
             *self._follow(skip),
@@ -70,7 +72,7 @@ class Level:
         own = map(seen.setdefault, identities, numbers())
         return (
             atomic.fill(every, atomic.each(self._groups)),
-            atomic.fill(kept, map(operator.not_, atomic.among(atomic.types_of(every), left_out))),
+            atomic.fill(kept, map(operator.not_, atomic.among(self._teller.of(every), left_out))),
             atomic.fill(some, itertools.compress(every, kept)),
             atomic.fill(origins, itertools.compress(itertools.count(), kept)),
             atomic.fill(identities, map(id, some)),
@@ -107,12 +109,12 @@ class Level:
 
     def note_hooked(self, hooked):
         """The step that notes the identities of what the hooks that are followed are of."""
-        are_hooks = atomic.among(atomic.types_of(self.followed), atomic.keys(BOUND))
+        are_hooks = atomic.among(self._teller.of(self.followed), self._teller.these(BOUND))
         hooks = itertools.compress(self.followed, are_hooks)
         return functools.partial(hooked.update, map(id, itertools.chain.from_iterable(map(gc.get_referents, hooks))))
 
     def hide(self, kinds, getter):
-        """Steps that choose what is followed once more, and note its places again."""
+        """Steps that choose what is followed once more, by keys of types, and note its places again."""
         chosen, kept, places, objects, again = [], [], [], [], []
         return (
             atomic.fill(chosen, atomic.among(atomic.types_of(self.followed), kinds)),
@@ -128,6 +130,10 @@ class Level:
     def done(self):
         """The step that lets go of the objects."""
         return atomic.empty(self._groups, (self._groups, self._objects, self.followed, self.hiding, self._kinds))
+
+    def forget_types(self):
+        """After the look: a class of the program's is not to live for as long as what was found."""
+        self._parts = self._single_kinds = None
 
 
 def _first(items):

@@ -11,7 +11,7 @@ import weakref
 
 from gpumem_agent import atomic
 from gpumem_agent.frameworks import Key
-from gpumem_agent.holders.kinds import LRU_CACHE, is_library, namespace
+from gpumem_agent.holders.kinds import LRU_CACHE, TypeTeller, is_library, namespace
 from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
 
@@ -35,15 +35,16 @@ def references(kinds, untracked=(), every=atomic.everything):
     their subclasses; every is the step that lists objects. Of types that the collector does
     not track, exactly these are found where tracked objects refer to them, which takes ten
     times as long."""
-    tracked, leaves = atomic.family(_referable(kinds)), atomic.keys(_referable(untracked))
+    teller = TypeTeller()
+    tracked, leaves = teller.family(_referable(kinds)), teller.these(_referable(untracked))
     box, below, found, keys, weak = [], [], [], [], []
     steps = [every(box)]
     if tracked:
-        steps.append(_choose(found, tracked, atomic.each(box), atomic.each(box)))
+        steps.append(_choose(found, teller, tracked, atomic.each(box), atomic.each(box)))
     if leaves:
         asked = itertools.compress(atomic.each(box), atomic.no_modules(atomic.each(box)))
         steps.append(atomic.fill(below, atomic.each(map(gc.get_referents, asked))))
-        steps.append(_choose(found, leaves, below, below))
+        steps.append(_choose(found, teller, leaves, below, below))
     steps.append(atomic.fill(keys, map(atomic.key, found)))
     steps.append(atomic.fill(weak, map(weakref.ref, found)))
     if tracked or leaves:
@@ -56,9 +57,9 @@ def _referable(kinds):
     return [k for k in kinds if k.__weakrefoffset__]
 
 
-def _choose(found, kinds, items, same_items):
-    """A step that adds the items of some kinds."""
-    chosen = atomic.among(atomic.types_of(same_items), kinds)
+def _choose(found, teller, kinds, items, same_items):
+    """A step that adds the items of some kinds, as a TypeTeller tells them."""
+    chosen = atomic.among(teller.of(same_items), kinds)
     return atomic.fill(found, itertools.compress(items, chosen))
 
 
@@ -146,7 +147,8 @@ def all_at_once(kinds):
     lists, dictionaries, sets and deques (see noted), and what generators answers, in one look: to
     list all objects and to ask their types is most of each. What all may be of is asked once, and
     which of these it is of the few that are any."""
-    tracked, sizable, suspended = atomic.family(_referable(kinds)), atomic.keys(GROWING), atomic.keys(GENERATORS)
+    teller = TypeTeller()
+    tracked, sizable, suspended = teller.family(_referable(kinds)), teller.these(GROWING), teller.these(GENERATORS)
     lists = tuple([] for _ in range(13))
     box, any_kind, of_any, found, keys, weak, sized, lengths, some, sized_keys, sizes, standing, weak_standing = lists
 
@@ -155,8 +157,8 @@ def all_at_once(kinds):
 
     atomic.once(
         atomic.everything(box),
-        _choose(any_kind, tracked | sizable | suspended, atomic.each(box), atomic.each(box)),
-        atomic.fill(of_any, atomic.types_of(any_kind)),
+        _choose(any_kind, teller, tracked | sizable | suspended, atomic.each(box), atomic.each(box)),
+        atomic.fill(of_any, teller.of(any_kind)),
         atomic.fill(found, chosen(tracked)),
         atomic.fill(keys, map(atomic.key, found)),
         atomic.fill(weak, map(weakref.ref, found)),
@@ -194,14 +196,15 @@ def _remembered():
 def census(*kinds):
     """({key of a type: its objects} of types that have SOME or more of those that the
     collector tracks, weak references to the objects of each of some kinds...)."""
-    box, found, chosen, weak = [], {}, [[] for _ in kinds], [[] for _ in kinds]
+    teller, box, found = TypeTeller(), [], {}
+    chosen, weak = [[] for _ in kinds], [[] for _ in kinds]
     atomic.once(
         atomic.everything(box),
-        functools.partial(collections._count_elements, found, atomic.types_of(atomic.each(box))),
+        functools.partial(collections._count_elements, found, teller.of(atomic.each(box))),
         *itertools.chain.from_iterable(_of_kind(kind, box, *lists) for kind, *lists in zip(kinds, chosen, weak)),
         atomic.empty(box, chosen),
     )
-    return ({key: number for key, number in found.items() if number >= SOME}, *weak)
+    return ({teller.key(mark): number for mark, number in found.items() if number >= SOME}, *weak)
 
 
 def generators():
