@@ -176,7 +176,7 @@ def _named(chosen, reach, kinds):
     names = reach.named(chosen)
     local = [identity for identity, name in names.items() if name.container is None and LOCAL.search(_path(name))]
     if local:
-        inner = Reach(kinds, inner=True, is_deep=reach.is_deep)
+        inner = Reach(kinds, inner=True)
         names.update(inner.named(inner.arrays().keys() & local))
     return names
 

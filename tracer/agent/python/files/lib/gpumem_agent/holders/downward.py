@@ -29,7 +29,8 @@ from gpumem_agent.sampling import paused
 LEVELS = 12  # references between a name and what is found
 HOOKS = 4  # more, where modules have modules: what a hook of an inner one has is as far
 DEEPER = 36  # further ones, where modules have modules: each of these is three away
-# Levels of a first try, for each rank: to prepare all of them takes as long as a small look.
+# Levels of a first try, for each rank, where modules have modules: to prepare all of them takes as long as
+# a small look.
 SHALLOW = (28, 7, 7)
 DEEP = (None,) * len(RANKS)  # all
 CALLED = (types.FunctionType, *BOUND)  # a hook, and what it closes over
@@ -45,10 +46,9 @@ class Reach:
     for, they, containers, hooks and what has these are. Contexts are weak references to those of
     contextvars, and to generators. Hidden is what no collector sees: see frameworks. Singles are
     the types of further objects that are noted. An inner look passes over the arrays that names
-    themselves refer to: a variable may be what an object has. A deep one tries no less first: another had
-    to look as deep a moment ago."""
+    themselves refer to: a variable may be what an object has."""
 
-    def __init__(self, kinds, nested=(), hidden=((), None), singles=(), contexts=(), inner=False, is_deep=False):
+    def __init__(self, kinds, nested=(), hidden=((), None), singles=(), contexts=(), inner=False):
         self._modules = module_names()
         self._contexts, self._weak_contexts = Contexts(), list(contexts)
         self._roots = namespaces(self._modules) + [self._contexts]
@@ -58,8 +58,7 @@ class Reach:
         singles = self._teller.family(singles)
         arrays = self._teller.family(k for k in kinds if k.__weakrefoffset__)
         self._places, self._inner = {}, inner  # of an array or a container, by identity: its place
-        for depths in (SHALLOW, DEEP)[is_deep:]:
-            self.is_deep = depths is DEEP
+        for depths in (SHALLOW, DEEP) if nested else (DEEP,):
             atomic.without_collections(functools.partial(self._search, depths, parts, singles, arrays))
             if not any(search.is_cut for search in self._searches):
                 break
