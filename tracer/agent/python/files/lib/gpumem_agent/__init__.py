@@ -10,7 +10,7 @@ is described with package tracer/agent). Rules every file here keeps:
   and it stretches its interval when sampling costs more than its share.
 * Unknown is never zero: a number that cannot be had is left out.
 
-Modules: process (the life cycle), connection (the socket), role (which of the
+Modules: loader (of these files), process (the life cycle), connection (the socket), role (which of the
 program's processes), sampling (the thread and its budgets), figures, steps,
 imports (noticing frameworks), births (who starts processes), native (C functions),
 threads (their frames), hostheap, frameworks (one file each), requests and actions,
@@ -26,8 +26,9 @@ def start():
     """Starts the agent of this process, once. Called by sitecustomize."""
     global _agent
     if _agent is None:
-        from gpumem_agent import process
+        from gpumem_agent import loader, process
 
+        loader.install()
         _agent = process.begin()
 
 
