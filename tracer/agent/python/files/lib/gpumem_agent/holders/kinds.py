@@ -44,9 +44,9 @@ def is_a(item, kinds):
 
 
 class TypeTeller:
-    """How one look tells the types of objects apart: by the types themselves, which takes half as long as
-    by their keys, or by keys where a metaclass has a hash of its own. What two tellers say is not to be
-    mixed."""
+    """How one look tells the types of objects apart: by the types themselves, which makes a scan of all
+    objects shorter by a third, or by keys where a metaclass has a hash of its own. What two tellers say is
+    not to be mixed."""
 
     def __init__(self):
         self._by_key = _may_hash()
